@@ -84,7 +84,7 @@ function answer(method, path, query, body) {
   if (kind === "halts") return { halts: {} };
   if (kind === "definitions") {
     if (!id) {
-      return { definitions: definitions.map((d, i) => ({ id: d.id, name: d.name, description: d.description, dialect: d.dialect, source: i === 2 ? "catalog" : "project", file: i === 2 ? null : `workflows/${i}.json`, steps: d.nodes.length, errors: problems(d).filter((p) => p.severity === "error").length, warnings: problems(d).filter((p) => p.severity === "warning").length, led: d.led, openRuns: runs.filter((r) => r.d === d && !r.over).length })) };
+      return { definitions: definitions.map((d, i) => ({ id: d.id, name: d.name, description: d.description, dialect: d.dialect, source: i === 2 ? "catalog" : "project", file: i === 2 ? null : `workflows/${i}.json`, steps: d.nodes.length, errors: problems(d).filter((p) => p.severity === "error").length, warnings: problems(d).filter((p) => p.severity === "warning").length, led: d.led, roots: [d.id, d.name], openRuns: runs.filter((r) => r.d === d && !r.over).length })) };
     }
     const d = need(find(id), "definition");
     if (what === "check") return checked(d, body);

@@ -3,7 +3,7 @@ import { get } from "./api/client";
 import { connection } from "./api/connection";
 import { useResource } from "./api/resource";
 import type { Project } from "./api/types";
-import { KeysDialog, PasskeyScreen, TryScreen } from "./code/later";
+import { CompareScreen, KeysDialog, PasskeyScreen, TryScreen } from "./code/later";
 import { useLive, useThrottled } from "./events/use";
 import { Boundary } from "./parts/boundary";
 import { Banner } from "./parts/banner";
@@ -12,7 +12,6 @@ import { Loading, Notice } from "./parts/notice";
 import { useStore } from "./parts/store";
 import { TopBar } from "./parts/top-bar";
 import { useRoute, type Route } from "./route";
-import { CompareScreen } from "./screens/compare/compare";
 import { DefinitionScreen } from "./screens/definition/definition";
 import { HomeScreen } from "./screens/home/home";
 import { InboxScreen } from "./screens/inbox/inbox";
@@ -81,7 +80,11 @@ function Screen({ route, project }: { route: Route; project: Project | null }) {
     case "run":
       return <RunScreen route={route} readOnly={(project?.onlyShows ?? null) !== null} />;
     case "compare":
-      return <CompareScreen route={route} />;
+      return (
+        <Suspense fallback={<Loading what="the comparison" />}>
+          <CompareScreen route={route} />
+        </Suspense>
+      );
     case "inbox":
       return <InboxScreen project={project} wanted={route.run} />;
     case "project":

@@ -283,7 +283,7 @@ inPage("a browser without passkeys has the command, and says why", async (page, 
   const card = cardOf(page, run);
   await card.waitFor();
   assert.match(await card.textContent(), /has no passkeys \(WebAuthn\)/);
-  assert.ok((await card.locator(".command").first().textContent()).includes(`portolan runs answer ${run} passed`));
+  assert.ok((await card.locator(".command").first().textContent()).includes(`portolan runs answer ${run} --project ${project.path} passed`));
   assert.equal(await card.locator("form").count(), 0);
   await soundIn(page, complaints, "no WebAuthn");
 });
@@ -309,7 +309,7 @@ inPage("the terminal stays the other way beside the form", async (page) => {
   await page.goto(at("/inbox"));
   const card = cardOf(page, run);
   await card.getByText("In a terminal instead").click();
-  assert.deepEqual((await card.locator(".command").allTextContents()).map((command) => command.trim()), [`portolan runs answer ${run} passed`, `portolan runs answer ${run} cancelled`]);
+  assert.deepEqual((await card.locator(".command").allTextContents()).map((command) => command.trim()), [`portolan runs answer ${run} --project ${project.path} passed`, `portolan runs answer ${run} --project ${project.path} cancelled`]);
 });
 
 inPage("a studio that only shows asks for no passkey", async (page, complaints) => {

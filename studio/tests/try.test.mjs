@@ -101,7 +101,7 @@ inPage("a definition is tried by keyboard: the form, a breakpoint, steps, and on
   await page.keyboard.press("s");
   await said(page, "paused before big");
   await page.keyboard.press("c");
-  await said(page, "over");
+  await said(page, "ended");
   assert.deepEqual((await outputs(runIn(page))).big, { sum: 42, size: "big" });
 });
 
@@ -130,7 +130,7 @@ inPage("a run that is paused is stopped: it ends as cancelled", async (page) => 
   await page.goto(studio.at(`/run/${run}`));
   await said(page, "paused before large");
   await page.getByRole("button", { name: "Stop", exact: true }).click();
-  await said(page, "over");
+  await said(page, "ended");
   await page.waitForSelector(".work-head :text('cancelled')");
   await page.getByRole("button", { name: "Go on" }).waitFor({ state: "detached" });
 });
@@ -156,7 +156,7 @@ inPage("breakpoints are set and removed while it is driven", async (page) => {
 inPage("an earlier run fills the form in, and what was hidden is not taken over", async (page) => {
   const run = await begun({ input: { a: 2, b: 40, key: "sesame" }, breakpoints: [] });
   await page.goto(studio.at(`/run/${run}`));
-  await said(page, "over");
+  await said(page, "ended");
   await page.getByRole("link", { name: "Try again" }).waitFor();
   await page.keyboard.press("t");
   await page.waitForSelector(".try-form");
@@ -167,7 +167,7 @@ inPage("an earlier run fills the form in, and what was hidden is not taken over"
   assert.ok(await page.getByLabel("The answers of an earlier run").isChecked());
   await page.getByText("Run it").click();
   await page.waitForFunction((run) => /\/run\//.test(location.hash) && !location.hash.includes(run), run);
-  await said(page, "over");
+  await said(page, "ended");
   assert.deepEqual((await outputs(runIn(page))).big, { sum: 42, size: "big" });
 });
 
@@ -184,7 +184,7 @@ inPage("a value is changed while it is paused, and the run takes the other way",
   await page.waitForSelector("dialog", { state: "detached" });
   await page.locator("[data-graph]").focus();
   await page.keyboard.press("c");
-  await said(page, "over");
+  await said(page, "ended");
   assert.deepEqual((await outputs(run)).small, { sum: 3, size: "small" });
 });
 
@@ -199,7 +199,7 @@ inPage("a condition holds a run only where it is true, and one that cannot be ev
   await page.waitForSelector(".node .stop-mark:has-text('break if')");
   await page.locator("[data-graph]").focus();
   await page.keyboard.press("c");
-  await said(page, "over");
+  await said(page, "ended");
   const other = await begun({ breakpoints: ["add"] });
   await page.goto(studio.at(`/run/${other}?node=large`));
   await said(page, "paused before add");
@@ -222,27 +222,27 @@ inPage("a condition holds a run only where it is true, and one that cannot be ev
 inPage("a run is run again from a node, with what came before it changed", async (page, complaints) => {
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}?node=large`));
-  await said(page, "over");
+  await said(page, "ended");
   await page.getByRole("button", { name: "Run again from here…" }).click();
   // What the step is made of is there already, with the data of the run.
   const field = page.getByLabel("Value of add, as JSON");
   assert.deepEqual(JSON.parse(await field.inputValue()), { sum: 42 });
   await field.fill('{"sum": 3}');
   await soundIn(page, complaints, "the fork");
-  await page.getByRole("button", { name: "Fork, and wait" }).click();
+  await page.getByRole("button", { name: "Create the new run, paused" }).click();
   await page.waitForSelector("text=forked from");
   // It waits, and says for what: the button has the focus.
   await said(page, "ready: press Go on (c)");
   await page.waitForFunction(() => document.activeElement?.textContent === "Go on");
   await page.keyboard.press("Enter");
-  await said(page, "over");
+  await said(page, "ended");
   assert.deepEqual((await outputs(runIn(page))).small, { sum: 3, size: "small" });
 });
 
 inPage("a run is run again from a step by its menu, with other data, and goes on at once", async (page, complaints) => {
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}`));
-  await said(page, "over");
+  await said(page, "ended");
   const large = page.locator(".node", { hasText: "large" });
   await large.click({ button: "right" });
   const menu = page.getByRole("menu", { name: "Menu of large" });
@@ -267,14 +267,14 @@ inPage("a run is run again from a step by its menu, with other data, and goes on
   await picture(page, "again");
   await page.getByRole("button", { name: "Run it" }).click();
   await page.waitForFunction((run) => !location.hash.includes(run), run);
-  await said(page, "over");
+  await said(page, "ended");
   assert.deepEqual((await outputs(runIn(page))).small, { sum: 3, size: "small" });
 });
 
 inPage("a step that is chosen in a run that is over is shown, where what it came to was", async (page) => {
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}`));
-  await said(page, "over");
+  await said(page, "ended");
   await page.reload();
   await page.getByRole("tab", { name: "Values", selected: true }).waitFor();
   await page.locator(".node", { hasText: "add" }).click();
@@ -285,7 +285,7 @@ inPage("a step that is chosen in a run that is over is shown, where what it came
 inPage("the graph stays where it is when what drives a run has come", async (page) => {
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}`));
-  await said(page, "over");
+  await said(page, "ended");
   let come;
   const late = new Promise((resolve) => (come = resolve));
   await page.route("**/code.js", async (route) => {
@@ -298,14 +298,14 @@ inPage("the graph stays where it is when what drives a run has come", async (pag
   const before = await graph.boundingBox();
   assert.equal(await page.locator(".drive-bar [role=status]").count(), 0);
   come();
-  await said(page, "over");
+  await said(page, "ended");
   assert.deepEqual(await graph.boundingBox(), before);
 });
 
 inPage("a step that the run has not come to offers nothing to run again", async (page) => {
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}`));
-  await said(page, "over");
+  await said(page, "ended");
   await page.locator(".node", { hasText: "small" }).click({ button: "right" });
   const item = page.getByRole("menuitem", { name: /Run again from here/ });
   assert.match(await item.textContent(), /not reached/);
@@ -325,7 +325,7 @@ inPage("a run that another start of the studio has driven is run again from its 
     await page.keyboard.press("Tab");
     await page.getByRole("button", { name: "Run it" }).click();
     await page.waitForFunction((run) => !location.hash.includes(run), run);
-    await said(page, "over");
+    await said(page, "ended");
     assert.deepEqual((await outputs(runIn(page))).small, { sum: 3, size: "small" });
   } finally {
     await other.kill();
@@ -335,14 +335,14 @@ inPage("a run that another start of the studio has driven is run again from its 
 inPage("a click beside a dialog in which something was filled in leaves it open", async (page) => {
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}?node=large`));
-  await said(page, "over");
+  await said(page, "ended");
   const fork = page.getByRole("button", { name: "Fork from now" });
   await fork.click();
   await page.waitForSelector("dialog[open]");
   await page.mouse.click(4, 4);
   await page.waitForSelector("dialog", { state: "detached" });
   await fork.click();
-  await page.click("dialog >> text=Copy the values of");
+  await page.click("dialog >> text=Show all values of");
   await page.locator("dialog textarea").first().waitFor();
   await page.mouse.click(4, 4);
   assert.equal(await page.locator("dialog[open]").count(), 1);
@@ -365,7 +365,7 @@ inPage("the answers of an earlier run are copied into the form, and changed by h
   await soundIn(page, complaints, "copied answers");
   await answer.fill('{"sum": 5}');
   await page.getByText("Run it").click();
-  await said(page, "over");
+  await said(page, "ended");
   assert.deepEqual((await outputs(runIn(page))).small, { sum: 5, size: "small" });
 });
 
@@ -400,7 +400,7 @@ inPage("what is tried is what is saved, and whoever has changed it may save firs
 inPage("a run is saved as a test that holds", async (page, complaints) => {
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}`));
-  await said(page, "over");
+  await said(page, "ended");
   await page.getByText("Save as a test…").click();
   await page.getByLabel("What the test shows").fill("two numbers are added");
   await page.keyboard.press("Enter");
@@ -454,7 +454,7 @@ inPage("what becomes of a run is on screen when it is told, and nobody asks agai
   await page.waitForFunction(() => document.querySelectorAll(".node .stop-mark.set").length === 2);
   assert.equal((await studio.ask(`/runs/${run}`)).head, head);
   await studio.post(`/runs/${run}/control`, { do: "stop" });
-  await said(page, "over");
+  await said(page, "ended");
   assert.deepEqual(await page.evaluate(() => window.often), []);
   await soundIn(page, complaints, "stopped by somebody else");
 });

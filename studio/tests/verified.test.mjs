@@ -27,10 +27,13 @@ for (const colorScheme of ["light", "dark"]) {
     `a definition says what is checked and what is believed: ${colorScheme}`,
     async (page, complaints) => {
       await page.goto(studio.at("/definition/ship?node=build"));
-      await page.waitForSelector(".marks-legend:text('checked believed, not checked')");
+      const legend = page.locator(".marks-legend");
+      await legend.locator("summary", { hasText: "checked not checked" }).click();
+      await legend.getByText("Portolan runs checks before the run leaves the step").waitFor();
+      await legend.getByText("no check runs").waitFor();
       const marks = await page.locator(".node .verified").evaluateAll((marks) => marks.map((mark) => [mark.closest(".node").title, mark.textContent, mark.title]));
-      assert.deepEqual(marks, [["Plan", "", "believed, not checked"], ["Build", "2", "checked by tests, treeIsSettled"]], "questions, starts and ends claim nothing");
-      await page.getByRole("treeitem", { name: /^Plan ?, task, believed, not checked/ }).waitFor();
+      assert.deepEqual(marks, [["Plan", "", "not checked: what is reported counts"], ["Build", "2", "checked by tests, treeIsSettled"]], "questions, starts and ends claim nothing");
+      await page.getByRole("treeitem", { name: /^Plan ?, task, not checked: what is reported counts/ }).waitFor();
       await page.getByRole("treeitem", { name: /^Build ?, task, checked by tests, treeIsSettled/ }).waitFor();
       const checks = await panel(page).locator(".check-list li").allTextContents();
       assert.deepEqual(checks, ["tests the project's testsfrom the definition", "treeIsSettled gate treeIsSettledattached by .portolan/verify.yaml, line 2"]);

@@ -13,13 +13,9 @@ export interface Origin {
  */
 export async function originOf(workflow: string, led: boolean, signal?: AbortSignal): Promise<Origin | null> {
   const { definitions } = await get<{ definitions: DefinitionEntry[] }>("/definitions", signal);
-  const named = definitions.filter((entry) => entry.id === workflow);
-  if (led) return named[0] ? { id: workflow, root: null } : null;
-  const others = definitions.filter((entry) => entry.led === false && entry.id !== workflow);
-  for (const { id } of [...named, ...others]) {
-    const { roots } = await get<Definition>(`/definitions/${segment(id)}`, signal);
-    const root = roots.find((root) => root.id === workflow) ?? roots.find((root) => root.name === workflow);
-    if (root) return { id, root: roots.length > 1 ? root.id : null };
-  }
-  return null;
+  if (led) return definitions.some((entry) => entry.id === workflow) ? { id: workflow, root: null } : null;
+  const entry = definitions.find(({ led, roots = [] }) => led === false && roots.includes(workflow));
+  if (!entry) return null;
+  const { roots } = await get<Definition>(`/definitions/${segment(entry.id)}`, signal);
+  return { id: entry.id, root: roots.length > 1 ? workflow : null };
 }

@@ -31,6 +31,8 @@ export interface DefinitionEntry {
   /** Whether it runs commands that nobody has trusted. */
   untrusted?: boolean;
   openRuns: number;
+  /** The workflows of the file, as their runs name them. */
+  roots?: string[];
 }
 
 /** What a definition runs that nobody has trusted. */
@@ -421,6 +423,15 @@ export interface ChangedFile {
   note: string | null;
 }
 
+/** A note with a reported outcome. */
+export interface ReportNote {
+  by: Author;
+  at: string;
+  step: string;
+  outcome: string;
+  note: string;
+}
+
 export interface Question {
   run: string;
   workflow: string;
@@ -432,10 +443,14 @@ export interface Question {
   failures: { check: string; reason: string; output: string }[];
   untrusted?: Untrusted | null;
   options: { outcome: string; title: string; meaning: string | null }[];
+  /** The last notes of the run's reports, the newest first. */
+  notes?: ReportNote[];
+  /** Whether an agent follows the run: it continues with the agent's next call. */
+  led?: boolean;
   person: boolean;
   /** Whether a passkey may confirm the answer here. */
   passkey: boolean;
-  /** The command with which a person answers in the terminal. */
+  /** The command with which a person answers in the terminal, from any folder. */
   command: string;
   since: string;
   revision: number;

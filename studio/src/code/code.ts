@@ -5,6 +5,7 @@ export { ExpressionSource } from "../screens/expression/source";
 export { BudgetsSection } from "../screens/project/budgets";
 export { ServersSection } from "../screens/project/servers";
 export { TryScreen } from "../screens/try/try";
+export { CompareScreen } from "../screens/compare/compare";
 export { DriveBar } from "../screens/run/drive-bar";
 export { AskDialog } from "../screens/definition/ask";
 export { ConflictDialog } from "../screens/definition/conflict";

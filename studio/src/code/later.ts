@@ -5,6 +5,7 @@ const later = () => import("./code");
 export const TryScreen = lazy(() => later().then((code) => ({ default: code.TryScreen })));
 export const BudgetsSection = lazy(() => later().then((code) => ({ default: code.BudgetsSection })));
 export const ServersSection = lazy(() => later().then((code) => ({ default: code.ServersSection })));
+export const CompareScreen = lazy(() => later().then((code) => ({ default: code.CompareScreen })));
 export const DriveBar = lazy(() => later().then((code) => ({ default: code.DriveBar })));
 export const AskDialog = lazy(() => later().then((code) => ({ default: code.AskDialog })));
 export const ConflictDialog = lazy(() => later().then((code) => ({ default: code.ConflictDialog })));

@@ -23,8 +23,8 @@ export function FarCanvas({ graph }: { graph: Graph }) {
       const ratio = devicePixelRatio;
       resize(element, width, height, ratio);
       const view = { x: transform[0], y: transform[1], zoom: transform[2], width, height };
-      const { overlay, selected, stops } = state.get();
-      paint(context, { graph, overlay, selected, stops, palette }, view, ratio);
+      const { overlay, selected, edge, stops } = state.get();
+      paint(context, { graph, overlay, selected, edge, stops, palette }, view, ratio);
     });
     draw();
     const ends = [flow.subscribe(draw), state.subscribe(draw)];
@@ -58,8 +58,8 @@ export function Overview({ graph, onMove }: { graph: Graph; onMove: (x: number, 
     const palette: Palette = readPalette(element);
     const draw = onceAFrame(() => {
       resize(element, width, height, devicePixelRatio);
-      const { overlay, selected, stops } = state.get();
-      paint(context, { graph, overlay, selected, stops, palette }, view, devicePixelRatio);
+      const { overlay, selected, edge, stops } = state.get();
+      paint(context, { graph, overlay, selected, edge, stops, palette }, view, devicePixelRatio);
     });
     const place = () => {
       const { transform, width: seen, height: high } = flow.getState();

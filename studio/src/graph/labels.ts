@@ -4,6 +4,8 @@ import { meets, middle, type Box } from "./shapes";
 
 const LETTER = 6.2;
 const LINE = 15;
+/** What stays free between two labels beside each other. */
+const GAP = 8;
 /** Places along an edge where a label may stand, the likeliest first. */
 const ALONG = [0.5, 0.35, 0.65, 0.8, 0.2];
 /** How far a label is moved aside where none of those is free. */
@@ -35,7 +37,7 @@ function candidates({ points }: DrawnEdge, wanted: Point): Point[] {
 }
 
 function boxAt([x, y]: Point, text: string): Box {
-  const width = Math.min(text.length, LONGEST) * LETTER;
+  const width = Math.min(text.length, LONGEST) * LETTER + GAP;
   return { x: x - width / 2, y: y - LINE / 2, width, height: LINE };
 }
 

@@ -69,7 +69,7 @@ export function Outline({ drawing, selected, overlay, marks, stops = NO_STOPS, o
             const next = step !== 0 ? rows[active < 0 ? (step > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(rows.length - 1, active + step))] : event.key === "Enter" ? (rows[active] ?? rows[0]) : undefined;
             if (!next) return;
             event.preventDefault();
-            if (event.key === "Enter" && rows[active]) onOpen(next.id);
+            if (event.key === "Enter") onOpen(next.id);
             else onSelect(next.id);
           }}
         />

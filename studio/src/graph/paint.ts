@@ -1,4 +1,4 @@
-import type { NodeState, Overlay } from "../api/types";
+import type { DrawnEdge, NodeState, Overlay } from "../api/types";
 import type { Graph } from "./model";
 import { shapePath, type Box } from "./shapes";
 import type { Stops } from "./state";
@@ -41,6 +41,7 @@ export interface Scene {
   graph: Graph;
   overlay: Overlay | null;
   selected: string | null;
+  edge: string | null;
   stops: Stops;
   palette: Palette;
 }
@@ -86,14 +87,11 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, view: Vie
 
   context.strokeStyle = palette.edge;
   context.lineWidth = Math.max(hair, 1.2);
-  context.beginPath();
-  for (const edge of graph.drawing.edges) {
-    const [first, ...rest] = edge.points;
-    if (!first) continue;
-    context.moveTo(first[0], first[1]);
-    for (const [x, y] of rest) context.lineTo(x, y);
-  }
-  context.stroke();
+  strokeEdges(context, graph.drawing.edges);
+  const chosen = scene.edge === null ? [] : graph.drawing.edges.filter((edge) => edge.id === scene.edge);
+  context.strokeStyle = palette.accent;
+  context.lineWidth = Math.max(3 * hair, 2);
+  strokeEdges(context, chosen);
 
   context.lineWidth = hair;
   for (const node of graph.ordered) {
@@ -118,6 +116,17 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, view: Vie
     context.lineWidth = 3 * hair;
     context.strokeRect(selected.x - 3 * hair, selected.y - 3 * hair, selected.width + 6 * hair, selected.height + 6 * hair);
   }
+}
+
+function strokeEdges(context: CanvasRenderingContext2D, edges: DrawnEdge[]): void {
+  context.beginPath();
+  for (const edge of edges) {
+    const [first, ...rest] = edge.points;
+    if (!first) continue;
+    context.moveTo(first[0], first[1]);
+    for (const [x, y] of rest) context.lineTo(x, y);
+  }
+  context.stroke();
 }
 
 /** A frame of two lines around the node that the run waits before, and a square at each breakpoint. */

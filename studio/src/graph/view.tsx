@@ -10,16 +10,19 @@ import { anchorOf, glide } from "./anchor";
 import { FarCanvas, Overview } from "./canvas";
 import { useDrag, type Connections } from "./drag";
 import { Edges } from "./edges";
-import { hit } from "./hit";
+import { hit, hitEdge } from "./hit";
+import { Legend } from "./legend";
 import { indexDrawing, type Graph } from "./model";
 import { shiftedNodes, useMove, type OnMove } from "./move";
 import { NodeView } from "./node";
 import { GraphContext, NO_STOPS, type GraphState, type Stops } from "./state";
-import { center, isVisible, opening, reveal } from "./viewport";
+import { center, isVisible, isWhole, opening, reveal } from "./viewport";
 import { walk, type Direction } from "./walk";
 
 /** Below this scale nodes are painted plainly. */
 const FAR = 0.42;
+/** How far from a painted edge a click may be, on the screen. */
+const NEAR_EDGE = 9;
 const LEAST = 0.02;
 const MOST = 2.5;
 const NODE_TYPES = { drawn: NodeView };
@@ -145,7 +148,13 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
     const anchor = anchorOf(last.graph, graph, [folded.current], { before: last.selected, after: selected }, view);
     const isThere = landed.current;
     landed.current = false;
+    const wasFolded = folded.current !== null;
     folded.current = null;
+    // What was whole in the window stays whole where nobody has chosen another part of it.
+    if (!moved.current && !wasFolded && isWhole(last.graph, view) && !isWhole(graph, view)) {
+      move(opening(graph, view, selected ?? follow ?? null));
+      return;
+    }
     if (!anchor) return;
     if (anchor.dx !== 0 || anchor.dy !== 0) move({ x: view.x - anchor.dx * view.zoom, y: view.y - anchor.dy * view.zoom, zoom: view.zoom }, 0);
     if (!calm.current && !isThere && host.current) glide(host.current, last.graph, graph, anchor);
@@ -195,7 +204,10 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
     if (!far && !movable) return onSelect(null);
     // What is far is painted, and open containers that can be moved let the pointer through.
     const at = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
-    onSelect(hit(graph, at)?.id ?? null);
+    const node = hit(graph, at);
+    const edge = far && editing && (node === null || node.container === "open") ? hitEdge(graph, at, NEAR_EDGE / look().zoom) : null;
+    if (edge) editing?.onEdge(edge.id);
+    else onSelect(node?.id ?? null);
   };
 
   const onContextMenu = (event: React.MouseEvent) => {
@@ -267,11 +279,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
         <div className="unseen" aria-live="polite">
           {shift ? `${graph.nodes.get(shift.id)?.name ?? shift.id} moved to ${shift.base[0] + shift.by[0]} right and ${shift.base[1] + shift.by[1]} down of its place` : announce(graph, selected, overlay, stops)}
         </div>
-        {!far && graph.ordered.some((node) => node.verification) && (
-          <p className="marks-legend">
-            <Icon name="checks" size={14} /> checked <Icon name="believed" size={14} /> believed, not checked
-          </p>
-        )}
+        {!far && <Legend graph={graph} aside={scarce} />}
         {scarce && <Overview graph={graph} onMove={(x, y) => move(center(x, y, look()), 0)} />}
         <div className="zoom" role="group" aria-label="Zoom">
           <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(flow.zoomIn)}>

@@ -17,7 +17,9 @@ const MARGIN = 40;
 /** The smallest scale at which names are read with ease; a drawing that does not fit the pane begins at its start with it. */
 const LEGIBLE = 0.8;
 /** The smallest scale at which names can be read at all: a drawing that fits with it is shown whole. */
-const READABLE = 0.5;
+const READABLE = 0.72;
+/** The smallest scale at which a step that was chosen elsewhere is shown. */
+const RECOGNIZABLE = 0.5;
 
 export function opening(graph: Graph, view: Size, focus: string | null, least = LEGIBLE): Viewport {
   const { width, height } = graph.drawing;
@@ -41,6 +43,12 @@ function within(offset: number, size: number, room: number): number {
   return Math.min(MARGIN, Math.max(room - size - MARGIN, offset));
 }
 
+/** Whether the whole drawing is in the window. */
+export function isWhole(graph: Graph, view: Viewport & Size): boolean {
+  const { width, height } = graph.drawing;
+  return view.x >= 0 && view.y >= 0 && view.x + width * view.zoom <= view.width && view.y + height * view.zoom <= view.height;
+}
+
 export function center(x: number, y: number, view: Size & { zoom: number }): Viewport {
   return { x: view.width / 2 - x * view.zoom, y: view.height / 2 - y * view.zoom, zoom: view.zoom };
 }
@@ -57,7 +65,7 @@ export function isVisible(node: DrawnNode, view: Viewport & Size): boolean {
 
 /** Moves no further than needed to bring the node in, with room around it. */
 export function reveal(node: DrawnNode, view: Viewport & Size): Viewport {
-  const zoom = Math.max(view.zoom, 0.5);
+  const zoom = Math.max(view.zoom, RECOGNIZABLE);
   if (zoom !== view.zoom) return center(node.x + node.width / 2, node.y + node.height / 2, { ...view, zoom });
   const room = 72;
   const shift = (from: number, size: number, whole: number) => {

@@ -22,6 +22,30 @@ export function useSplit(name: string, initial: number, least: number, most: num
   return { size, change, least, most };
 }
 
+/** Whether a pane is open, kept for the next visit. */
+export function useOpen(name: string, initial: boolean): [boolean, (open: boolean) => void] {
+  const key = `portolan-open-${name}`;
+  const [open, setOpen] = useState(() => {
+    try {
+      return (localStorage.getItem(key) ?? String(initial)) === "true";
+    } catch {
+      return initial;
+    }
+  });
+  const change = (next: boolean) => {
+    setOpen(next);
+    try {
+      localStorage.setItem(key, String(next));
+    } catch {
+      // Without storage it lasts as long as the page.
+    }
+  };
+  return [open, change];
+}
+
+/** In a window of a small laptop, panes beside the graph begin narrower: the graph needs the width. */
+export const paneWidth = (width: number) => (innerWidth < 1360 ? Math.round(width * 0.8) : width);
+
 type Split = ReturnType<typeof useSplit>;
 
 /** `grows` says on which side of the border the sized pane lies: it grows when the border moves the other way. */

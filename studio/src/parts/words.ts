@@ -1,4 +1,4 @@
-import type { Author, DrawnNode, NodeState, RunStatus } from "../api/types";
+import type { Author, DrawnNode, NodeState, RecordLine, RunStatus } from "../api/types";
 import type { IconName } from "./icons";
 
 const KINDS: Record<string, [IconName, string]> = {
@@ -49,7 +49,7 @@ export const statusLook = (status: RunStatus) => STATUSES[status] ?? (["task", s
 /** By what it is checked that a step is done, before it is left; nothing where nobody claims anything. */
 export function verifiedBy({ verification, checkedBy }: DrawnNode): string | null {
   if (checkedBy?.length) return `checked by ${checkedBy.map(({ id }) => id).join(", ")}`;
-  return verification === "believed" ? "believed, not checked" : null;
+  return verification === "believed" ? "not checked: what is reported counts" : null;
 }
 
 export const arrivedWords = ({ done, of }: { done: number; of: number }) => `${done}/${of} arrived`;
@@ -60,10 +60,17 @@ export const authorIcon = (by: Author): IconName => by.is;
 
 /** What happened without who did it, where the author stands beside it anyway. */
 export function withoutAuthor(text: string, by: Author): string {
-  const author = by.name === null ? null : `${by.is} ${by.name} `;
+  const author = by.is === "engine" ? "portolan " : by.name === null ? null : `${by.is} ${by.name} `;
   if (author === null || !text.startsWith(author)) return text;
   // By which way an author came, such as "(command line)", belongs to the author.
   return text.slice(author.length).replace(/^\([^)]*\) /, "");
+}
+
+/** What happened in few words: what a report comes to stands before its note, which may be long, and an effect alone where nothing else is said. */
+export function inShort({ text, by }: Pick<RecordLine, "text" | "by">): string {
+  const words = withoutAuthor(text, by).replace(/^went on → /, "");
+  const [, reported, note, effects] = /^(reported [^("]*) \("([\s\S]*)"\)((?: → [\s\S]*)?)$/.exec(words) ?? [];
+  return reported === undefined ? words : `${reported}${effects} · “${note}”`;
 }
 
 /** Somebody whose name is not known is no other person for it. */

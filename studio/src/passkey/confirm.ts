@@ -1,13 +1,14 @@
 import { isAbort, post, toApiError } from "../api/client";
+import type { Run } from "../api/types";
 import { asserted, cancelled, inWords, type Challenge } from "./passkey";
 
 /** Gives an answer that a passkey confirms; `onSigned` when it is about to be sent. What goes wrong is told in words that say what to do. */
-export async function confirmed(path: string, answer: object, signal: AbortSignal, onSigned: () => void): Promise<void> {
+export async function confirmed(path: string, answer: object, signal: AbortSignal, onSigned: () => void): Promise<Run> {
   try {
     const challenge = await post<Challenge>(`${path}/challenge`, answer, signal);
     const passkey = await asserted(challenge, signal);
     onSigned();
-    await post(`${path}/answer`, { ...answer, passkey });
+    return await post<Run>(`${path}/answer`, { ...answer, passkey });
   } catch (error) {
     throw isAbort(error) ? cancelled() : inWords(toApiError(error));
   }

@@ -11,7 +11,7 @@ import { Coded, Tabs } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { focusGraph, useKeys } from "../../parts/keys";
 import { Failure, InlineFailure, Loading, Notice } from "../../parts/notice";
-import { Splitter, useSplit } from "../../parts/split";
+import { paneWidth, Splitter, useOpen, useSplit } from "../../parts/split";
 import { iconOfKind } from "../../parts/words";
 import { go, link, note, openRoutes, type Route } from "../../route";
 import type { Ask } from "./ask";
@@ -57,7 +57,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const editable = writable && definition.editable && sound;
 
   const [tab, setTab] = useState("source");
-  const [bottomOpen, setBottomOpen] = useState(true);
+  // Where the window is low, the graph has the height until the source is asked for.
+  const [bottomOpen, setBottomOpen] = useOpen("source", innerHeight >= 840);
   const [jump, setJump] = useState<Jump | null>(null);
   const [edgeId, setEdge] = useState<string | null>(null);
   const [ask, setAsk] = useState<Ask | null>(null);
@@ -66,8 +67,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const [said, setSaid] = useState<{ words: string; revision: unknown } | null>(null);
   const [refusal, setRefusal] = useState<ApiError | null>(null);
   const bottom = useSplit("definition-bottom", Math.min(240, Math.round(innerHeight * 0.27)), 96, 640);
-  const left = useSplit("definition-left", 232, 160, 420);
-  const right = useSplit("definition-right", 304, 220, 560);
+  const left = useSplit("definition-left", paneWidth(232), 160, 420);
+  const right = useSplit("definition-right", paneWidth(304), 220, 560);
   const facts = useRef<HTMLElement>(null);
   /** Where it goes on once it is saved. */
   const next = useRef<string | null>(null);
@@ -364,6 +365,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
               onSelect={select}
               onRemove={() => runHere({ is: "disconnect", edge: edge.id })}
               onReconnect={() => setAsk({ is: "connect", from: edge.from, edge: edge.id })}
+              onAdd={() => setAsk({ is: "add", kind: null })}
             />
           ) : selected !== null && about[selected] ? (
             <NodeForm

@@ -27,7 +27,7 @@ export function Verified({ about: { verification, checks = [] } }: { about: Abou
         <li>
           <Icon name="believed" size={14} />
           <div>
-            <b>Believed</b>: nothing is checked before this step is left.
+            <b>Not checked</b>: nothing is checked before this step is left. What is reported counts.
           </div>
         </li>
       </ul>

@@ -125,9 +125,11 @@ interface EdgeProps extends Shared {
   onSelect: (id: string) => void;
   onRemove: () => void;
   onReconnect: () => void;
+  /** Adds a step into the edge. */
+  onAdd: () => void;
 }
 
-export function EdgeForm({ edge, kind, onSelect, onRemove, onReconnect, definition, shown, editable, run, onPlace }: EdgeProps) {
+export function EdgeForm({ edge, kind, onSelect, onRemove, onReconnect, onAdd, definition, shown, editable, run, onPlace }: EdgeProps) {
   const from = shown.about[edge.from];
   const to = shown.about[edge.to];
   const place = shown.edges[edge.id] ?? null;
@@ -172,6 +174,7 @@ export function EdgeForm({ edge, kind, onSelect, onRemove, onReconnect, definiti
       )}
       {place && editable && (
         <div className="node-actions" role="group" aria-label="Change this edge">
+          <ActionButton label="Add a step here…" keys="a" onClick={onAdd} />
           <ActionButton label="Lead elsewhere…" keys="c" onClick={onReconnect} />
           <ActionButton label="Delete" keys="Delete" onClick={onRemove} />
         </div>

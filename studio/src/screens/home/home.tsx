@@ -3,11 +3,13 @@ import { get } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { DefinitionEntry, Project, RunEntry } from "../../api/types";
 import { useLive, useThrottled } from "../../events/use";
+import { Coded } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { Failure, Loading, Notice } from "../../parts/notice";
 import { isOver, plural } from "../../parts/words";
 import { link } from "../../route";
-import { DefinitionRow, RunRow } from "./rows";
+import { elsewhere } from "./elsewhere";
+import { DefinitionRow, ElsewhereRow, RunRow } from "./rows";
 import { useHalts, useRuns } from "./runs";
 
 export function HomeScreen({ project }: { project: Project | null }) {
@@ -29,6 +31,9 @@ export function HomeScreen({ project }: { project: Project | null }) {
   const names = useMemo(() => new Map((definitions.data?.definitions ?? []).map((d) => [d.id, d.name])), [definitions.data]);
   const nameOf = (run: RunEntry) => names.get(run.workflow) || run.workflow;
   const shownRuns = useMemo(() => runs.runs.filter((r) => matches(words, r.run, nameOf(r), r.workflow, r.step, r.status, r.description)), [runs.runs, names, words]);
+  const own = shownDefinitions.filter(({ source }) => source !== "catalog");
+  const catalogue = shownDefinitions.filter(({ source }) => source === "catalog");
+  const others = useMemo(() => elsewhere(definitions.data?.definitions ?? null, runs.runs).filter((used) => matches(words, used.workflow)), [definitions.data, runs.runs, words]);
   const halts = useHalts(runs.runs);
   const row = (run: RunEntry) => <RunRow key={run.run} run={run} name={nameOf(run)} halt={halts[run.run]} />;
   const open = shownRuns.filter((run) => !isOver(run.status));
@@ -85,26 +90,44 @@ export function HomeScreen({ project }: { project: Project | null }) {
         </Section>
       )}
 
-      <Section title="Definitions" count={shownDefinitions.length}>
+      <Section title="Definitions" count={own.length + others.length}>
         {definitions.error && !definitions.data ? (
           <Failure error={definitions.error} retry={definitions.reload} />
         ) : !definitions.data ? (
           <Loading what="definitions" />
-        ) : definitions.data.definitions.length === 0 ? (
-          <Notice icon="folder" title="No definitions yet">
+        ) : own.length + others.length === 0 && !words ? (
+          <Notice icon="folder" title="This project has no definitions yet">
             <p>
               Copy one with <code>portolan catalog copy ID</code>, or start the studio in a folder that holds some. It appears here at once.
             </p>
           </Notice>
-        ) : shownDefinitions.length === 0 ? (
-          <p className="hint">No definition matches. {ELSEWHERE}</p>
+        ) : own.length + others.length === 0 ? (
+          <p className="hint">{catalogue.length === 0 ? "No definition matches." : "No definition of the project matches."} {ELSEWHERE}</p>
         ) : (
           <>
-            <ul className="entries">{shownDefinitions.map((definition) => <DefinitionRow key={definition.id} definition={definition} />)}</ul>
+            <ul className="entries">
+              {own.map((definition) => (
+                <DefinitionRow key={definition.id} definition={definition} />
+              ))}
+              {others.map((used) => (
+                <ElsewhereRow key={used.workflow} used={used} />
+              ))}
+            </ul>
             {!words && <p className="hint">{ELSEWHERE}</p>}
           </>
         )}
       </Section>
+
+      {catalogue.length > 0 && (
+        <Section title="Catalogue" count={catalogue.length}>
+          <p className="section-text"><Coded text="Workflows that come with Portolan. `portolan catalog copy ID` copies one into the project, where it can be changed." /></p>
+          <ul className="entries">
+            {catalogue.map((definition) => (
+              <DefinitionRow key={definition.id} definition={definition} />
+            ))}
+          </ul>
+        </Section>
+      )}
 
       {finished.length > 0 && (
         <Section title="Finished runs" count={finished.length}>
@@ -118,7 +141,7 @@ export function HomeScreen({ project }: { project: Project | null }) {
 
 const ELSEWHERE = (
   <>
-    Those of <code>.flow/workflows</code> and of the catalogue are here. Other files: <code>portolan studio FILE</code>.
+    The files of <code>.flow/workflows</code> are here, and what runs began with. Other files: <code>portolan studio FILE</code>.
   </>
 );
 

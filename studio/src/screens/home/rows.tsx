@@ -4,6 +4,7 @@ import { haltWords } from "../../parts/halt";
 import { Icon } from "../../parts/icons";
 import { plural } from "../../parts/words";
 import { link } from "../../route";
+import type { Elsewhere } from "./elsewhere";
 
 const SOURCES: Record<DefinitionEntry["source"], string> = {
   project: "this project",
@@ -45,9 +46,9 @@ export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }
             </span>
           )}
           {d.errors + d.warnings === 0 && (
-            <span className="chip tint done">
+            <span className="chip tint done" title="Portolan has checked its text: it found no errors and no warnings">
               <Icon name="done" size={14} />
-              sound
+              no problems
             </span>
           )}
         </span>
@@ -58,6 +59,30 @@ export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }
           <span className="path" title={d.file ?? undefined}>
             {d.file ?? SOURCES[d.source]}
           </span>
+        </span>
+      </a>
+    </li>
+  );
+}
+
+/** A workflow that runs began with, and whose file is not in the folders: its last run shows the graph. */
+export function ElsewhereRow({ used }: { used: Elsewhere }) {
+  return (
+    <li>
+      <a className="entry definition" href={link.run(used.last)}>
+        <span className="entry-main">
+          <span className="entry-name">{used.workflow}</span>
+          <span className="entry-text">Its file is outside of the definitions' folders, or has been removed. The last run shows its graph.</span>
+        </span>
+        <span className="entry-side">
+          <span className="chip tint waiting" title="Open its file with `portolan studio FILE` to see and edit it here">
+            <Icon name="folder" size={14} />
+            not in the folders
+          </span>
+        </span>
+        <span className="entry-facts">
+          <span>{plural(used.runs, "run")}</span>
+          <span className="path">{used.last}</span>
         </span>
       </a>
     </li>

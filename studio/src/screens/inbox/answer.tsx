@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState } from "react";
 import { post, segment, toApiError, type ApiError } from "../../api/client";
-import type { Question } from "../../api/types";
+import type { Question, Run } from "../../api/types";
 import { loadPasskey } from "../../code/later";
 import { InlineFailure } from "../../parts/notice";
 
@@ -72,15 +72,16 @@ export function AnswerForm({ question: q, byPasskey, error, onError, onDone, onM
     };
     const path = `/runs/${segment(q.run)}`;
     try {
+      let run: Run;
       if (byPasskey) {
         asking.current = new AbortController();
         const confirmed = await loadPasskey();
-        await confirmed(path, body, asking.current.signal, sent);
+        run = await confirmed(path, body, asking.current.signal, sent);
       } else {
         sent();
-        await post(`${path}/answer`, body);
+        run = await post<Run>(`${path}/answer`, body);
       }
-      onDone(`Answer recorded: ${q.run} was answered: ${title.replace(/[.?!]$/, "")}.`);
+      onDone([`Answer recorded: ${q.run} was answered: ${title.replace(/[.?!]$/, "")}.`, afterwards(q, run)].filter(Boolean).join(" "));
     } catch (failure) {
       const known = toApiError(failure);
       onError(known);
@@ -120,10 +121,10 @@ export function AnswerForm({ question: q, byPasskey, error, onError, onDone, onM
       {given ? (
         <div className="confirm" role="group" aria-label="Confirm the answer">
           {byPasskey ? (
-            <Told question={q} given={given} />
+            <Told question={q} given={given} meaning={chosen?.meaning ?? null} />
           ) : (
             <p>
-              Answer <b>{given.title}</b>? The run continues at once, and the answer stays on its record.
+              Answer <b>{given.title}</b>? {chosen?.meaning} The answer counts at once, and stays on the record of the run. {nextOf(q)}
             </p>
           )}
           <button type="button" className="button primary" ref={confirm} aria-disabled={sending} onClick={() => void send(given)}>
@@ -151,9 +152,9 @@ export function AnswerForm({ question: q, byPasskey, error, onError, onDone, onM
 }
 
 /** What a passkey is about to confirm, word by word. */
-const Told = ({ question: q, given: { title, body } }: { question: Question; given: Given }) => (
+const Told = ({ question: q, given: { title, body }, meaning }: { question: Question; given: Given; meaning: string | null }) => (
   <div className="confirm-text">
-    <p>Your passkey confirms exactly this, once. The run continues at once, and the answer stays on its record.</p>
+    <p>Your passkey confirms exactly this, once. {meaning} The answer counts at once, and stays on the record of the run. {nextOf(q)}</p>
     <dl className="confirmed">
       <dt>Run</dt>
       <dd>
@@ -173,3 +174,12 @@ const Told = ({ question: q, given: { title, body } }: { question: Question; giv
     </dl>
   </div>
 );
+
+/** What has to happen after an answer so that the work continues. */
+const nextOf = ({ led }: Question) => (led ? "The agent learns of it with its next call." : "");
+
+function afterwards({ run, led }: Question, { over, status }: Run): string {
+  if (over) return "The run has ended.";
+  if (status === "waiting") return "The run has another question.";
+  return led ? `The agent continues with its next call. If it has stopped, tell it to continue the run ${run}.` : "";
+}

@@ -5,6 +5,7 @@ import type { Project, Question } from "../../api/types";
 import { useLive, useThrottled } from "../../events/use";
 import { Icon, type IconName } from "../../parts/icons";
 import { Failure, Loading, Notice } from "../../parts/notice";
+import { link } from "../../route";
 import { QuestionCard } from "./question";
 
 /** `wanted` is the run whose question is looked for. */
@@ -16,17 +17,17 @@ export function InboxScreen({ project, wanted }: { project: Project | null; want
   });
 
   const blocked = project?.onlyShows ?? (project?.readOnly ? "This studio was started with --read-only." : null);
-  const [said, setSaid] = useState<{ icon: IconName; words: string } | null>(null);
+  const [said, setSaid] = useState<{ icon: IconName; words: string; run: string } | null>(null);
   const heading = useRef<HTMLHeadingElement>(null);
 
-  const tell = (icon: IconName, words: string) => {
-    setSaid({ icon, words });
+  const tell = (icon: IconName, words: string, run: string) => {
+    setSaid({ icon, words, run });
     reload();
   };
 
   /** The question is gone afterwards, with the button that had the focus. */
-  const done = (words: string) => {
-    tell("done", words);
+  const done = (words: string, run: string) => {
+    tell("done", words, run);
     heading.current?.focus();
   };
 
@@ -39,7 +40,9 @@ export function InboxScreen({ project, wanted }: { project: Project | null; want
         {said !== null && (
           <p className={`saved-line ${said.icon}`}>
             <Icon name={said.icon} />
-            <span>{said.words}</span>
+            <span>
+              {said.words} <a href={link.run(said.run)}>Show the run</a>
+            </span>
           </p>
         )}
       </div>
@@ -54,7 +57,7 @@ export function InboxScreen({ project, wanted }: { project: Project | null; want
       ) : (
         <ul className="questions">
           {data.questions.map((question) => (
-            <QuestionCard key={`${question.run} ${question.branch ?? ""} ${question.step}`} question={question} wanted={question.run === wanted} blocked={blocked} passkeys={project?.passkeys ?? 0} onDone={done} onMoved={(words) => tell("warning", words)} />
+            <QuestionCard key={`${question.run} ${question.branch ?? ""} ${question.step}`} question={question} wanted={question.run === wanted} blocked={blocked} passkeys={project?.passkeys ?? 0} onDone={(words) => done(words, question.run)} onMoved={(words) => tell("warning", words, question.run)} />
           ))}
         </ul>
       )}

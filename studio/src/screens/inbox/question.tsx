@@ -1,9 +1,10 @@
 import { useEffect, useId, useRef, useState } from "react";
 import type { ApiError } from "../../api/client";
-import type { Question } from "../../api/types";
+import type { Question, ReportNote } from "../../api/types";
 import { Elsewhere } from "../../passkey/elsewhere";
 import { hindrance } from "../../passkey/where";
-import { Age, CheckList } from "../../parts/bits";
+import { Age, By, CheckList } from "../../parts/bits";
+import { TerminalCommand } from "../../parts/command";
 import { Icon } from "../../parts/icons";
 import { InlineFailure } from "../../parts/notice";
 import { UntrustedNote } from "../../parts/untrusted";
@@ -55,6 +56,7 @@ export function QuestionCard({ question: q, wanted, blocked, passkeys, onDone, o
       {q.wanted !== null && <p>{q.wanted}</p>}
       <pre className="words">{q.words}</pre>
       {q.failures.length > 0 && <CheckList title="What did not hold" checks={q.failures.map((failure) => ({ id: failure.check, held: false, reason: failure.reason, output: failure.output }))} />}
+      {q.notes !== undefined && q.notes.length > 0 && <Notes notes={q.notes} />}
       {q.untrusted && <UntrustedNote lacking={q.untrusted} />}
       <Changes question={q} />
       {personOnly && (
@@ -106,10 +108,37 @@ const Commands = ({ question: q }: { question: Question }) => (
     {q.options.map((option) => (
       <li key={option.outcome}>
         <b>{option.title}</b> {option.meaning && <span className="dim">{option.meaning}</span>}
-        <code className="command" tabIndex={0}>
-          {q.command} {option.outcome}
-        </code>
+        <TerminalCommand text={`${q.command} ${option.outcome}`} />
       </li>
     ))}
   </ul>
+);
+
+/** What was said with the last reports: the newest at once, and those before it when they are asked for. */
+function Notes({ notes: [last, ...earlier] }: { notes: ReportNote[] }) {
+  const id = useId();
+  if (!last) return null;
+  return (
+    <section className="report-notes" aria-labelledby={id}>
+      <h3 id={id}>The last note</h3>
+      <ReportedNote note={last} />
+      {earlier.length > 0 && (
+        <details>
+          <summary>{earlier.length === 1 ? "The note before it" : `${earlier.length} notes before it`}</summary>
+          {earlier.map((note, i) => (
+            <ReportedNote key={i} note={note} />
+          ))}
+        </details>
+      )}
+    </section>
+  );
+}
+
+const ReportedNote = ({ note: { by, at, step, outcome, note } }: { note: ReportNote }) => (
+  <div className="report-note">
+    <p className="dim">
+      <By by={by} /> reported {step} <span className="tag">{outcome}</span> <Age since={at} words={(age) => (age === "now" ? "just now" : `${age} ago`)} />
+    </p>
+    <blockquote>{note}</blockquote>
+  </div>
 );

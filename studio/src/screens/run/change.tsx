@@ -4,6 +4,7 @@ import type { Control, FrameValues, Moment } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
 import { InlineFailure, Loading } from "../../parts/notice";
 import { readJson } from "../try/schema";
+import { changeOf } from "./changes";
 
 interface Props {
   moment: Moment | null;
@@ -27,15 +28,15 @@ function ChangeForm({ frames, send, onClose }: { frames: FrameValues[]; send: Pr
   const values = frames.find((entry) => entry.frame === frame)?.value ?? {};
   const names = Object.keys(values);
   const [name, setName] = useState(names.at(-1) ?? "");
-  const [text, setText] = useState(() => textOf(values[names.at(-1) ?? ""]));
+  const [{ text, plain }, setValue] = useState(() => changeOf("", values[names.at(-1) ?? ""] ?? null));
   const [error, setError] = useState<ApiError | null>(null);
   const [sending, setSending] = useState(false);
   const id = useId();
-  const read = readJson(text);
+  const read = plain ? { value: text } : readJson(text);
   const choose = (frame: string, name: string, from: Record<string, unknown>) => {
     setFrame(frame);
     setName(name);
-    setText(textOf(from[name]));
+    setValue(changeOf("", from[name] ?? null));
     setError(null);
   };
   const submit = async (event: React.FormEvent) => {
@@ -78,8 +79,8 @@ function ChangeForm({ frames, send, onClose }: { frames: FrameValues[]; send: Pr
         </select>
       </label>
       <div className="field block">
-        <label htmlFor={id}>Its value from now on, as JSON</label>
-        <textarea id={id} className="mono" rows={8} spellCheck={false} value={text} aria-invalid={"problem" in read} aria-describedby={`${id}-problem`} onChange={(event) => setText(event.target.value)} />
+        <label htmlFor={id}>Its value from now on, as {plain ? "text" : "JSON"}</label>
+        <textarea id={id} className="mono" rows={8} spellCheck={false} value={text} aria-invalid={"problem" in read} aria-describedby={`${id}-problem`} onChange={(event) => setValue({ name: "", text: event.target.value, plain })} />
         <p id={`${id}-problem`} className="field-problem" aria-live="polite">
           {"problem" in read ? read.problem : "That it was changed, and by whom, stays on the record of the run."}
         </p>
@@ -96,5 +97,3 @@ function ChangeForm({ frames, send, onClose }: { frames: FrameValues[]; send: Pr
     </form>
   );
 }
-
-const textOf = (value: unknown) => JSON.stringify(value, null, 2) ?? "null";

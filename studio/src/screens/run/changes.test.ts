@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aboutName, changed, readChanges, usedBy } from "./changes";
+import { aboutName, changed, changeOf, readChanges, usedBy, valuesAt } from "./changes";
 
 test("changes of values are one object", () => {
   assert.deepEqual(readChanges([{ name: " a ", text: "1" }, { name: "b", text: "{\"c\": null}" }]), { set: { a: 1, b: { c: null } }, problems: {} });
@@ -30,4 +30,17 @@ test("the values that a node is made of are those that it names, else what came 
   assert.deepEqual(usedBy(['{">": [{"var": "entry.sum"}, 10]}'], values), ["entry"]);
   assert.deepEqual(usedBy([], values), ["a-b"]);
   assert.deepEqual(usedBy(["$.price"], {}), []);
+});
+
+test("a text is changed as it is, without quotes and escapes, and may be empty", () => {
+  assert.deepEqual(changeOf("note", 'a "b"\nc'), { name: "note", text: 'a "b"\nc', plain: true });
+  assert.deepEqual(changeOf("sum", { of: 1 }).text, '{\n  "of": 1\n}');
+  assert.deepEqual(readChanges([{ name: "note", text: "", plain: true }, { name: "more", text: "{", plain: true }]), { set: { note: "", more: "{" }, problems: {} });
+});
+
+test("a visit sees the values of the innermost frame around it", () => {
+  const frames = [{ frame: "", value: { a: 1 } }, { frame: "each/1", value: { a: 2 } }];
+  assert.deepEqual(valuesAt("each/1/fetch", frames), { a: 2 });
+  assert.deepEqual(valuesAt("fetch", frames), { a: 1 });
+  assert.deepEqual(valuesAt("fetch", []), {});
 });

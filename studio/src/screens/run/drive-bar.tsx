@@ -145,7 +145,7 @@ function abilities(run: Run, driven: Driven | null, moment: Moment | null, block
 
 function said(run: Run): [IconName, string, string] {
   const { driven } = run;
-  if (run.over) return ["flag", { success: "done", cancelled: "cancelled" }[run.status as string] ?? "failed", "over"];
+  if (run.over) return ["flag", { success: "done", cancelled: "cancelled" }[run.status as string] ?? "failed", "ended"];
   switch (driven?.phase) {
     case "running":
       return ["here", "here", "running"];

@@ -7,7 +7,7 @@ import { Icon } from "../../parts/icons";
 import { Failure, InlineFailure, Loading } from "../../parts/notice";
 import { Value } from "../../parts/bits";
 import { go, link } from "../../route";
-import { aboutName, changed, readChanges, usedBy, type Change } from "./changes";
+import { aboutName, changed, changeOf, readChanges, usedBy, writtenIn, type Change } from "./changes";
 import { loadMoment } from "./moment";
 
 /** From where a run is run again: a record, or the last visit of a step. */
@@ -51,9 +51,9 @@ export function ForkDialog(props: Props) {
 function ForkForm({ run, from, about, again, drawing, onClose, seq, moment, visit }: Props & { seq: number; moment: Moment; visit: Visit | null }) {
   const values = moment.values.find((frame) => frame.frame === "")?.value ?? {};
   const entry = from.step === null ? null : (about[from.step] ?? null);
-  const written = [visit?.expression ?? "", ...(entry?.facts.filter((fact) => fact.code).map((fact) => fact.text) ?? [])];
+  const written = [visit?.expression ?? "", ...writtenIn(entry)];
   // From a step, what it is made of is there to be changed at once.
-  const [changes, setChanges] = useState<Change[]>(() => (from.step === null ? [] : usedBy(written, values).map((name) => ({ name, text: textOf(values[name]) }))));
+  const [changes, setChanges] = useState<Change[]>(() => (from.step === null ? [] : usedBy(written, values).map((name) => changeOf(name, values[name]))));
   const [definition, setDefinition] = useState("pinned");
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
@@ -90,44 +90,48 @@ function ForkForm({ run, from, about, again, drawing, onClose, seq, moment, visi
         }}
       >
         <p>
-          A new run begins with everything that happened up to record {seq} of <code>{run.run}</code>
+          This creates a new run. It has everything that happened up to record {seq} of <code>{run.run}</code>
           {entry && (
             <>
               , before <b>{entry.name}</b>
             </>
           )}
-          . The old run stays as it is.
+          , and continues from there. The old run stays as it is.
         </p>
         {entry && visit?.input !== undefined && (
           <details>
             <summary>
-              What “{entry.name}” was given{visit.expression !== undefined && <>: <code>{visit.expression}</code></>}
+              The input of “{entry.name}” in the old run{visit.expression !== undefined && <>: <code>{visit.expression}</code></>}
             </summary>
-            <Value value={visit.input} label="What it was given" />
+            <Value value={visit.input} label="Its input" />
           </details>
         )}
-        {(isFunction || Object.keys(values).length > 0) && <Changes run={run.run} legend={entry ? `The data that “${entry.name}” is given` : "Changed values"} changes={changes} problems={read.problems} values={values} drawing={drawing} onChange={setChanges} />}
+        {(isFunction || Object.keys(values).length > 0) && <Changes run={run.run} legend={entry ? `Values that “${entry.name}” reads in the new run` : "Values to change in the new run"} changes={changes} problems={read.problems} values={values} drawing={drawing} onChange={setChanges} />}
         <p className="dim">
-          {isFunction ? "What a node came to can be changed, and so can variables." : "Variables can be changed."} {Object.keys(values).length === 0 && "Nothing has a value at this record."}
+          {Object.keys(values).length === 0
+            ? "No step has a result yet at this record, so there is nothing to change."
+            : isFunction
+              ? "You can replace the results of the steps before this point, and variables. Values that you leave as they are stay the same."
+              : "You can replace variables. Those that you leave as they are stay the same."}
           {Object.keys(values).length === 0 && isFunction && again !== null && (
             <>
               {" "}
-              <a href={again}>Try again</a> begins it with another input.
+              <a href={again}>Try again</a> runs it from the beginning, with another input.
             </>
           )}
         </p>
         <label className="field block">
           <span>Definition</span>
           <select value={definition} onChange={(event) => setDefinition(event.target.value)}>
-            <option value="pinned">The one that this run began with</option>
-            <option value="current">The one that is on disk now</option>
+            <option value="pinned">As it was when the old run began</option>
+            <option value="current">As it is in the file now</option>
           </select>
         </label>
         {definition === "current" && (
           <p className="dim">
             {isFunction
-              ? "The step that it is at has to be there still, and what it was checked for so far has to be the same."
-              : "An agent's run is carried over by a person, in a terminal: "}
+              ? "The file must still have the step where the new run begins, with the same checks up to there."
+              : "For a run that an agent follows, a person does this in a terminal: "}
             {!isFunction && (
               <code>
                 portolan runs fork {run.run} --at {seq} --definition current
@@ -135,19 +139,19 @@ function ForkForm({ run, from, about, again, drawing, onClose, seq, moment, visi
             )}
           </p>
         )}
-        {!isFunction && <p className="dim">An agent goes on with the new run, as it did with the old one.</p>}
+        {!isFunction && <p className="dim">The new run waits until an agent continues it: tell the agent the name of the new run, which its page shows.</p>}
         {error && <InlineFailure error={error} />}
         <div className="actions end">
           <button type="button" className="button" onClick={onClose}>
             Cancel
           </button>
           {isFunction && (
-            <button type="button" className="button" disabled={!read.set || sending} title="The new run waits before the step until you press “Go on”" onClick={() => void begin(false)}>
-              Fork, and wait
+            <button type="button" className="button" disabled={!read.set || sending} title="The new run waits until you press “Go on” on its page" onClick={() => void begin(false)}>
+              Create the new run, paused
             </button>
           )}
           <button type="submit" className="button primary" disabled={!read.set || sending}>
-            {sending ? "Beginning…" : isFunction ? "Run it" : "Fork"}
+            {sending ? "Creating…" : isFunction ? "Create and run it" : "Create the new run"}
           </button>
         </div>
       </form>
@@ -170,10 +174,10 @@ function Changes({ run, legend, changes, problems, values, drawing, onChange }: 
   const id = useId();
   const left = Object.keys(values).filter((name) => !changes.some((change) => change.name === name));
   const put = (at: number, change: Change) => onChange(changes.map((other, i) => (i === at ? change : other)));
-  const rename = (at: number, { name: before, text }: Change, name: string) => {
+  const rename = (at: number, change: Change, name: string) => {
     // What somebody has written stays; what only stood there as the value of another name does not.
-    const stood = text === "" || text === textOf(values[before]);
-    put(at, { name, text: stood && name in values ? textOf(values[name]) : stood ? "" : text });
+    const stood = change.text === "" || change.text === changeOf("", values[change.name]).text;
+    put(at, !stood ? { ...change, name } : name in values ? changeOf(name, values[name]) : { name, text: "" });
   };
   return (
     <fieldset className="changes">
@@ -204,16 +208,21 @@ function Changes({ run, legend, changes, problems, values, drawing, onChange }: 
             className="mono grows"
             rows={Math.min(8, Math.max(2, change.text.split("\n").length))}
             spellCheck={false}
-            aria-label={`Value of ${change.name || "it"}, as JSON`}
+            aria-label={`Value of ${change.name || "it"}, as ${change.plain ? "text" : "JSON"}`}
             aria-invalid={problems[i] !== undefined && change.text !== ""}
-            placeholder={textOf(values[change.name] ?? Object.values(values)[0] ?? { name: "value" })}
+            placeholder={change.plain ? "" : changeOf("", values[change.name] ?? Object.values(values)[0] ?? { name: "value" }).text}
             aria-describedby={`${id}-${i}`}
             value={change.text}
             onChange={(event) => put(i, { ...change, text: event.target.value })}
           />
           <p id={`${id}-${i}`} className="field-problem" aria-live="polite">
-            {problems[i] ?? ""} {aboutName(change.name, values, drawing)}
+            {problems[i] ?? ""} {aboutName(change.name, values, drawing)} {change.plain && "A text: it is taken exactly as it is written here."}
           </p>
+          {(change.plain || isText(change.text)) && (
+            <button type="button" className="button small" onClick={() => put(i, change.plain ? { name: change.name, text: JSON.stringify(change.text) } : { name: change.name, text: JSON.parse(change.text) as string, plain: true })}>
+              {change.plain ? "Write it as JSON instead" : "Write it as text instead"}
+            </button>
+          )}
         </div>
       ))}
       <div className="actions">
@@ -222,9 +231,9 @@ function Changes({ run, legend, changes, problems, values, drawing, onChange }: 
           Change a value
         </button>
         {left.length > 0 && (
-          <button type="button" className="button small" onClick={() => onChange([...changes.filter((change) => change.name || change.text), ...left.map((name) => ({ name, text: textOf(values[name]) }))])}>
+          <button type="button" className="button small" onClick={() => onChange([...changes.filter((change) => change.name || change.text), ...left.map((name) => changeOf(name, values[name]))])}>
             <Icon name="plus" />
-            Copy the values of {run}
+            Show all values of {run}
           </button>
         )}
       </div>
@@ -232,4 +241,11 @@ function Changes({ run, legend, changes, problems, values, drawing, onChange }: 
   );
 }
 
-const textOf = (value: unknown) => JSON.stringify(value, null, 2) ?? "";
+/** Whether it is JSON of a text. */
+function isText(json: string): boolean {
+  try {
+    return typeof JSON.parse(json) === "string";
+  } catch {
+    return false;
+  }
+}

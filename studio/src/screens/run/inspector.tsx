@@ -1,6 +1,6 @@
 import { get, segment } from "../../api/client";
 import { useResource } from "../../api/resource";
-import type { About, NodeOverlay, Overlay, Untrusted, Visit } from "../../api/types";
+import type { About, Moment, NodeOverlay, Overlay, Untrusted, Visit } from "../../api/types";
 import { By, CheckList, Coded, StateChip, Value } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { Failure, Loading } from "../../parts/notice";
@@ -8,6 +8,8 @@ import { UntrustedNote } from "../../parts/untrusted";
 import { arrivedWords, duration, momentOf, plural } from "../../parts/words";
 import { link } from "../../route";
 import { AboutHead, FactList, Verified } from "../definition/facts";
+import { usedBy, valuesAt, writtenIn } from "./changes";
+import { loadMoment } from "./moment";
 import { Saying } from "./saying";
 
 interface Props {
@@ -44,7 +46,7 @@ export function Inspector({ run, seq, id, chosen, over: ended, about, overlay, u
       )}
       {children}
       <Saying run={run} id={id} />
-      <Visits key={id} run={run} seq={seq} id={id} onAgain={onAgain} />
+      <Visits key={id} run={run} seq={seq} id={id} written={writtenIn(entry)} onAgain={onAgain} />
       {entry && <Verified about={entry} />}
       {entry && entry.facts.length > 0 && (
         <details className="definition-facts">
@@ -78,7 +80,7 @@ function StateLine({ run, over }: { run: string; over: NodeOverlay | undefined }
   );
 }
 
-function Visits({ run, seq, id, onAgain }: { run: string; seq: number; id: string; onAgain: Props["onAgain"] }) {
+function Visits({ run, seq, id, written, onAgain }: { run: string; seq: number; id: string; written: string[]; onAgain: Props["onAgain"] }) {
   const { data, error, reload } = useResource<{ visits: Visit[] }>(
     `visits ${run} ${id} ${seq}`,
     (signal) => get(`/runs/${segment(run)}/nodes/${segment(id)}?at=${seq}`, signal),
@@ -102,7 +104,7 @@ function Visits({ run, seq, id, onAgain }: { run: string; seq: number; id: strin
               </span>
               {visit.error ? <StateChip state="failed" /> : visit.reports?.length ? <span className="tag">{visit.reports.at(-1)?.outcome}</span> : null}
             </summary>
-            <VisitBody visit={visit} onAgain={i === 0 ? null : onAgain} />
+            <VisitBody run={run} visit={visit} written={written} onAgain={i === 0 ? null : onAgain} />
           </details>
         </li>
       ))}
@@ -113,7 +115,7 @@ function Visits({ run, seq, id, onAgain }: { run: string; seq: number; id: strin
 
 const took = ({ began, ended }: Visit) => (ended !== undefined && ended > began ? duration((ended - began) * 1_000) : "");
 
-function VisitBody({ visit, onAgain }: { visit: Visit; onAgain: Props["onAgain"] }) {
+function VisitBody({ run, visit, written, onAgain }: { run: string; visit: Visit; written: string[]; onAgain: Props["onAgain"] }) {
   return (
     <div className="visit">
       <p className="dim">
@@ -134,13 +136,15 @@ function VisitBody({ visit, onAgain }: { visit: Visit; onAgain: Props["onAgain"]
           </span>
         </p>
       )}
+      {visit.error && visit.input !== undefined && <Part label="Input" value={visit.input} />}
+      {visit.error && visit.input === undefined && <ValuesRead run={run} visit={visit} written={written} />}
       {visit.reports?.map((report, i) => (
         <p key={i} className="report">
           <By by={report.by} /> <span className="tag">{report.outcome}</span> {report.note}
         </p>
       ))}
       {visit.expression !== undefined && <Part label="Expression" value={visit.expression} />}
-      {visit.input !== undefined && <Part label="Input" value={visit.input} />}
+      {!visit.error && visit.input !== undefined && <Part label="Input" value={visit.input} />}
       {visit.output !== undefined && <Part label="Output" value={visit.output} />}
       {visit.altered?.map(({ seq, by, value }) => (
         <section key={seq}>
@@ -178,6 +182,14 @@ function VisitBody({ visit, onAgain }: { visit: Visit; onAgain: Props["onAgain"]
       )}
     </div>
   );
+}
+
+/** The values that a step without an input of its own read before it failed. */
+function ValuesRead({ run, visit, written }: { run: string; visit: Visit; written: string[] }) {
+  const { data } = useResource<Moment>(`moment ${run} ${visit.seq}`, () => loadMoment(run, visit.seq));
+  const values = data ? valuesAt(visit.at, data.values) : {};
+  const read = usedBy([visit.expression ?? "", ...written], values);
+  return read.map((name) => <Part key={name} label={`Input: ${name}`} value={values[name]} />);
 }
 
 /** `input_tokens: 18234` as words: whatever was counted and is not nothing. */

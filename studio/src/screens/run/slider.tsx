@@ -43,9 +43,9 @@ export function Slider({ run, seq, following, records, onMove, onNow }: Props) {
         {record && <time dateTime={new Date(record.at).toISOString()}>{momentOf(record.at)}</time>}
       </span>
       {following ? (
-        <span className={`chip tint ${run.over ? "done" : "here"}`} role="status">
+        <span className={`chip tint ${run.over ? "done" : "here"}`} role="status" title={run.over ? "The run has ended, and this is its last record" : "This is the last record so far. The page follows the run."}>
           <Icon name={run.over ? "flag" : "live"} size={14} />
-          {run.over ? "the end" : "now, live"}
+          {run.over ? "last record" : "now, live"}
         </span>
       ) : (
         <button type="button" className="button primary small" onClick={onNow} title="n">

@@ -11,7 +11,7 @@ import { Status, Tabs } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { useKeys } from "../../parts/keys";
 import { Failure, InlineFailure, Loading } from "../../parts/notice";
-import { Splitter, useSplit } from "../../parts/split";
+import { paneWidth, Splitter, useSplit } from "../../parts/split";
 import { go, link, note } from "../../route";
 import { useFolds } from "../definition/folds";
 import { isReady, useDrive } from "./drive";
@@ -61,7 +61,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
   const [forking, setForking] = useState<From | null>(null);
   const [menu, setMenu] = useState<{ id: string; at: { x: number; y: number } } | null>(null);
   const left = useSplit("run-left", 300, 180, 520);
-  const right = useSplit("run-right", 340, 240, 620);
+  const right = useSplit("run-right", paneWidth(340), 240, 620);
   const details = useRef<HTMLElement>(null);
 
   const goTo = useCallback((next: number | null) => note(link.run(run.run, next, selected)), [run.run, selected]);
@@ -147,7 +147,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
             </a>
           )}
           {!readOnly && (
-            <button type="button" className="button" onClick={() => setForking({ seq, step: null })}>
+            <button type="button" className="button" title="Creates a new run with everything up to this record. This run stays as it is." onClick={() => setForking({ seq, step: null })}>
               <Icon name="branch" />
               Fork from {following ? "now" : "here"}
             </button>
