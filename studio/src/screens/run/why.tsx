@@ -69,7 +69,7 @@ export function WhyItStands({ run, names, onMove, onShow, onAgain }: Props) {
               )}
             </div>
           </div>
-          {halt.turn === "person" && halt.asks && <p className="why-asks">{halt.asks}</p>}
+          {halt.turn === "person" && halt.asks && <p className="why-asks"><Coded text={halt.asks} /></p>}
           {halt.failed.map((failed, i) => (
             <Wrong key={i} failed={failed} names={names} lines={halt.turn === "agent" ? 3 : 6} />
           ))}

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use expect_test::expect;
-use portolan_runtime::service::{Open, Service, ServiceError};
+use portolan_core::run::Raised;
+use portolan_core::value::Outcome;
+use portolan_runtime::service::{Act, Open, Request, Service, ServiceError};
 use portolan_runtime::trust::{Digest, TrustEntry, commands, commands_digest};
 use serde_json::{Value, json};
 
@@ -421,4 +423,23 @@ fn the_inbox_has_the_notes_of_the_last_reports_and_says_who_continues() {
     let meaning = |outcome: &str| options.iter().find(|option| option["outcome"] == outcome).expect("it is offered");
     assert_eq!(meaning("passed")["meaning"], "The run continues at work.");
     assert_eq!(meaning("cancelled")["meaning"], "The run ends as cancelled.");
+}
+
+#[test]
+fn an_answer_to_an_agents_own_question_leads_back_to_its_step() {
+    let project = Project::small();
+    let told = project.agent(async |service, me| {
+        let view = service.open(&Open { workflow: Some("small".to_owned()), ..Open::default() }, me).await?;
+        let view = service.start(&view.address, None, me).await?;
+        let revision = Some(view.situation.position.revision);
+        let request = Request { revision, ..Request::of(view.address) };
+        // One option is called like an outcome of the step, which leads elsewhere.
+        let options = vec![Outcome::from("passed"), Outcome::from("later")];
+        let raised = Raised { question: "Is Friday good?".to_owned(), options };
+        service.act(&request, &Act::Raise(raised), me).await
+    });
+    told.expect("the question is taken");
+    let question = Studio::of(&project, &[]).get("/inbox").json()["questions"][0].clone();
+    let meanings = question["options"].as_array().expect("options").iter().map(|option| option["meaning"].clone());
+    assert_eq!(meanings.collect::<Vec<_>>(), vec![json!("The agent gets this answer and continues at work."); 2]);
 }
