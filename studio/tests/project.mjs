@@ -172,11 +172,11 @@ export class Agent {
   }
 
   /** Reports an outcome at the position where the agent is. */
-  async next(result) {
+  async next(result, note) {
     const actions = [...(this.told.actions?.required ?? []), ...(this.told.actions?.optional ?? [])];
     const offered = actions.find((action) => action.tool === "Next" && action.arguments.result === result);
     if (!offered) throw new Error(`${result} is not offered: ${JSON.stringify(this.told.actions)}`);
-    this.told = await this.call("Next", offered.arguments);
+    this.told = await this.call("Next", { ...offered.arguments, ...(note ? { note } : {}) });
     return this.told;
   }
 
