@@ -1,0 +1,178 @@
+//! How fast moves are made durable in PostgreSQL, beside the smallest function of SQL that compares and appends, called on as
+//! many connections as there are callers.
+//!
+//! `cargo bench -p portolan-runtime --bench postgres`. The server is started by the benchmark, on this machine, with its
+//! settings as they come. Rounds of all measurements follow one another.
+#![cfg(unix)]
+#![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
+
+#[path = "../src/store/contract/sample.rs"]
+mod sample;
+#[path = "../tests/common/postgres.rs"]
+#[expect(dead_code, reason = "the tests of the store use more of it")]
+mod server;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use portolan_runtime::store::{Digest, Keyring, ListFilter, NewRun, PostgresStore, Record, RunId, Store};
+use sample::Sample;
+use server::Server;
+use tokio_postgres::NoTls;
+
+const CALLERS: [usize; 3] = [1, 16, 64];
+
+/// What every store of journals does at least: the move is stored if the run is where the caller supposes.
+const RAW: &str = "
+    CREATE TABLE raw_runs (id TEXT PRIMARY KEY, seq BIGINT NOT NULL, snapshot TEXT NOT NULL);
+    CREATE TABLE raw_records (id TEXT, seq BIGINT, record TEXT NOT NULL, PRIMARY KEY (id, seq));
+    CREATE FUNCTION raw_append(run TEXT, expected BIGINT, record TEXT, whole TEXT) RETURNS BOOLEAN LANGUAGE plpgsql AS $$
+    BEGIN
+        UPDATE raw_runs SET seq = expected + 1, snapshot = whole WHERE id = run AND seq = expected;
+        IF NOT FOUND THEN RETURN FALSE; END IF;
+        INSERT INTO raw_records VALUES (run, expected + 1, record);
+        RETURN TRUE;
+    END $$";
+
+fn main() {
+    // Without `--bench` this is a test run, which only sees that it works.
+    let is_bench = std::env::args().any(|argument| argument == "--bench");
+    let (rounds, time) = if is_bench { (5, Duration::from_secs(2)) } else { (1, Duration::from_millis(20)) };
+    let Some(server) = Server::start() else { return };
+    server.sql(RAW);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime needs nothing");
+    println!("{:<24}{:>12}{:>12}{:>10}{:>12}{:>12}", "callers", "raw /s", "store /s", "ratio", "raw p50 ms", "store p50 ms");
+    for callers in CALLERS {
+        let (mut raws, mut stores) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            raws.push(runtime.block_on(raw(&server, callers, time)));
+            stores.push(runtime.block_on(appends(&server, callers, time)));
+        }
+        let ((raw, raw_p50), (store, store_p50)) = (median(raws), median(stores));
+        println!("{callers:<24}{raw:>12.0}{store:>12.0}{:>10.2}{raw_p50:>12.3}{store_p50:>12.3}", store / raw);
+    }
+    runtime.block_on(first_page(&server, if is_bench { 1_000_000 } else { 1_000 }));
+    println!("medians of {rounds} rounds of {time:?} each");
+}
+
+/// Returns the median rate, with the median latency of the same round in milliseconds.
+fn median(mut rounds: Vec<(f64, f64)>) -> (f64, f64) {
+    rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rounds[rounds.len() / 2]
+}
+
+fn rate(mut latencies: Vec<Duration>, took: Duration) -> (f64, f64) {
+    latencies.sort();
+    let count = f64::from(u32::try_from(latencies.len()).expect("a round is short"));
+    (count / took.as_secs_f64(), latencies[latencies.len() / 2].as_secs_f64() * 1000.0)
+}
+
+/// Texts of the sizes that a move of the store has.
+async fn raw(server: &Server, callers: usize, time: Duration) -> (f64, f64) {
+    let sample = Sample::opened("mend the door").moved("agent", "implement");
+    let record = serde_json::to_string(&(&sample.event, &sample.changes)).expect("JSON");
+    let whole = serde_json::to_string(&sample.run).expect("JSON");
+    let mut clients = Vec::new();
+    for _ in 0..callers {
+        let (client, connection) = tokio_postgres::connect(&server.address("postgres"), NoTls).await.expect("it runs");
+        tokio::spawn(connection);
+        let id = RunId::random().to_string();
+        client.execute("INSERT INTO raw_runs VALUES ($1, 0, $2)", &[&id, &whole]).await.expect("there is room");
+        clients.push((client, id));
+    }
+    let begin = Instant::now();
+    let tasks: Vec<_> = clients
+        .into_iter()
+        .map(|(client, id)| {
+            let (record, whole) = (record.clone(), whole.clone());
+            tokio::spawn(async move {
+                let call = client.prepare("SELECT raw_append($1, $2, $3, $4)").await.expect("it is there");
+                let mut latencies = Vec::new();
+                for seq in 0_i64.. {
+                    if begin.elapsed() >= time {
+                        break;
+                    }
+                    let each = Instant::now();
+                    client.query_one(&call, &[&id, &seq, &record, &whole]).await.expect("nobody else writes it");
+                    latencies.push(each.elapsed());
+                }
+                latencies
+            })
+        })
+        .collect();
+    let mut latencies = Vec::new();
+    for task in tasks {
+        latencies.extend(task.await.expect("nobody panics"));
+    }
+    rate(latencies, begin.elapsed())
+}
+
+fn store(server: &Server) -> Arc<dyn Store> {
+    let address = server.address("postgres").parse().expect("an address");
+    Arc::new(PostgresStore::at(address, Keyring::in_folder(&std::env::temp_dir())))
+}
+
+/// Moves of as many runs as there are callers, each caller waiting for each of its moves.
+async fn appends(server: &Server, callers: usize, time: Duration) -> (f64, f64) {
+    let store = store(server);
+    let mut ids = Vec::new();
+    for _ in 0..callers {
+        ids.push(open(&*store).await);
+    }
+    let begin = Instant::now();
+    let tasks: Vec<_> = ids.into_iter().map(|id| tokio::spawn(call(Arc::clone(&store), id, time))).collect();
+    let mut latencies = Vec::new();
+    for task in tasks {
+        latencies.extend(task.await.expect("nobody panics"));
+    }
+    rate(latencies, begin.elapsed())
+}
+
+async fn open(store: &dyn Store) -> RunId {
+    let Sample { run, event, changes } = Sample::opened("mend the door");
+    let (id, records) = (RunId::random(), vec![Record { seq: 1, event, changes }]);
+    let (definition, definition_text) = (Digest::of("{}"), "{}".into());
+    let new = NewRun { id: id.clone(), definition, definition_text, cover: None, run, records };
+    store.create(new).await.expect("there is room");
+    id
+}
+
+async fn call(store: Arc<dyn Store>, id: RunId, time: Duration) -> Vec<Duration> {
+    let (begin, mut latencies) = (Instant::now(), Vec::new());
+    let mut sample = Sample::opened("mend the door");
+    for seq in 1.. {
+        if begin.elapsed() >= time {
+            break;
+        }
+        let each = Instant::now();
+        sample = sample.moved("agent", "implement");
+        let record = Record { seq: seq + 1, event: sample.event.clone(), changes: sample.changes.clone() };
+        store.append(&id, seq, &record, &sample.run).await.expect("nobody else writes this run");
+        latencies.push(each.elapsed());
+    }
+    latencies
+}
+
+/// The first page of a list of many runs, which are copies of one.
+async fn first_page(server: &Server, runs: usize) {
+    let store = store(server);
+    let id = open(&*store).await;
+    server.sql(&format!(
+        "INSERT INTO portolan.runs (id, definition, opened_at, opening) SELECT translate(lpad(to_hex(n), 8, '0'), '01', 'gh'), definition, opened_at, opening
+             FROM portolan.runs, generate_series(1, {runs}) n WHERE id = '{id}';
+         INSERT INTO portolan.positions SELECT r.number, p.seq, p.updated_at + r.number, p.status, p.result, p.step
+             FROM portolan.runs r, portolan.positions p WHERE r.id LIKE 'copy%'
+             AND p.run = (SELECT number FROM portolan.runs WHERE id = '{id}');
+         ANALYZE portolan.runs; ANALYZE portolan.positions"
+    ));
+    for open_only in [false, true] {
+        let mut times = Vec::new();
+        for _ in 0..21 {
+            let each = Instant::now();
+            let _handles_of_copies_are_not_valid = store.list(ListFilter { open_only, limit: 100 }).await;
+            times.push(each.elapsed());
+        }
+        times.sort();
+        println!("first page of {runs} runs, open only {open_only}: {:?} at the median", times[times.len() / 2]);
+    }
+}
