@@ -144,6 +144,11 @@ pub(crate) fn sweep(project: &Path) {
     }
 }
 
+/// Returns the files on which [`of_hosts`] depends: the folder, and those in it.
+pub(crate) fn watched(project: &Path) -> Vec<PathBuf> {
+    std::iter::once(folder(project)).chain(files(project)).collect()
+}
+
 fn files(project: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(folder(project)).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|extension| extension == "json"))

@@ -177,13 +177,35 @@ fn projects(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Returns the files that decide which pins count for a folder, missing ones included.
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let mut files = Vec::new();
+    for around in folder.ancestors() {
+        let git = around.join(".git");
+        let is_root = fs::symlink_metadata(&git).is_ok();
+        files.extend([git, around.join(PLACE)]);
+        if is_root {
+            let common = git_folder(around).map(|git_dir| git_dir.join("commondir"));
+            files.extend(common.into_iter().chain(main_worktree(around).map(|main| main.join(PLACE))));
+            break;
+        }
+    }
+    files
+}
+
 /// Returns the main worktree of a linked one.
 fn main_worktree(root: &Path) -> Option<PathBuf> {
-    let text = disk::text(&root.join(".git"), MAX_NAME)?;
-    let git_dir = root.join(text.strip_prefix("gitdir:")?.trim());
+    let git_dir = git_folder(root)?;
     let common = disk::text(&git_dir.join("commondir"), MAX_NAME)?;
     let common = git_dir.join(common.trim()).canonicalize().ok()?;
     common.file_name().is_some_and(|name| name == ".git").then(|| common.parent().map(Path::to_owned)).flatten()
+}
+
+/// Returns the git folder of a linked worktree.
+fn git_folder(root: &Path) -> Option<PathBuf> {
+    let text = disk::text(&root.join(".git"), MAX_NAME)?;
+    Some(root.join(text.strip_prefix("gitdir:")?.trim()))
 }
 
 /// The programs that are pinned.

@@ -10,7 +10,7 @@ use super::back::latest_in_turn;
 use super::error::AuditError;
 use super::line::{Line, Link, LogEntry};
 use super::place::{self, Place};
-use super::repair::{End, end_of};
+use super::repair::end_of;
 use super::segments::{full, numbered};
 use super::turn;
 use crate::clock::Clock;
@@ -136,7 +136,7 @@ impl Log {
         let mut file = self.current().map_err(unwritable)?;
         let mut end = end_of(&file, self.path())?;
         let mended = end.mend(&file).map_err(unwritable)?;
-        let batch = Batch::of(&end, mended.iter().chain(&entries), self.clock.now());
+        let batch = Batch::of(&end.link, mended.iter().chain(&entries), self.clock.now());
         let before = file.metadata().map_err(unwritable)?.len();
         if before > 0 && before + batch.text.len() as u64 > self.rotate_at {
             file = self.rotate(&file).map_err(unwritable)?;
@@ -148,7 +148,23 @@ impl Log {
         Ok(batch.lines.into_iter().skip(usize::from(mended.is_some())).collect())
     }
 
-    fn current(&self) -> io::Result<File> {
+    pub(super) fn folder(&self) -> &Path {
+        self.place.folder()
+    }
+
+    pub(super) fn is_in_folder_of_project(&self) -> bool {
+        self.place.is_in_folder_of_project()
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(super) fn rotate_at(&self) -> u64 {
+        self.rotate_at
+    }
+
+    pub(super) fn current(&self) -> io::Result<File> {
         place::open(self.path(), OpenOptions::new().read(true).append(true).create(true))
     }
 
@@ -171,14 +187,15 @@ impl Log {
 }
 
 /// The lines of one write.
-struct Batch {
-    lines: Vec<Line>,
-    text: String,
+pub(super) struct Batch {
+    pub(super) lines: Vec<Line>,
+    pub(super) text: String,
 }
 
 impl Batch {
-    fn of<'e>(end: &End, entries: impl Iterator<Item = &'e LogEntry>, at: Timestamp) -> Batch {
-        let mut link = end.link.clone();
+    /// Returns the lines of entries after the line at `end`.
+    pub(super) fn of<'e>(end: &Link, entries: impl Iterator<Item = &'e LogEntry>, at: Timestamp) -> Batch {
+        let mut link = end.clone();
         let mut batch = Batch { lines: Vec::new(), text: String::new() };
         for entry in entries {
             let line = link.next(entry, at);
@@ -192,7 +209,7 @@ impl Batch {
 }
 
 /// Writes all of the text in one call, or nothing.
-fn write(mut file: &File, text: &[u8]) -> io::Result<()> {
+pub(super) fn write(mut file: &File, text: &[u8]) -> io::Result<()> {
     let before = file.metadata()?.len();
     let written = loop {
         match file.write(text) {

@@ -47,6 +47,11 @@ impl AuditError {
         AuditError::of("log_unsynced", message, "check the disk, then try again; the lines may be written twice")
     }
 
+    /// Returns the error of an append whose result is not known.
+    pub(crate) fn unfinished() -> AuditError {
+        AuditError::of("log_unwritable", "an entry could not be appended to the event log", "try again")
+    }
+
     pub(super) fn led_away(named: &Path, pinned: &Path) -> AuditError {
         let message = format!(
             "the environment sets the event log to `{}`, but it is pinned to `{}`",

@@ -58,7 +58,8 @@ kinds! {
     /// `toolKinds` (its names in rules) and `step` (with the revision at which the run reached it).
     ToolInvoked = "flow.tool.invoked",
     /// A tool of another server answered through `portolan gate`: `server`, `toolName`, `outcome` (`result`, `error` if
-    /// the tool says so, or `failed`), `ms`, and `bytes` and `resultDigest`, or `reason` if it failed.
+    /// the tool says so, `failed`, or `cancelled` if the call ended before its answer), `ms`, and `bytes` and
+    /// `resultDigest`, or `reason` if it failed.
     ToolAnswered = "flow.tool.answered",
     /// A commit's message is not in the project's form: `sha`, `subject`, `expected`.
     CommitFormatViolation = "flow.commit.format.violation",

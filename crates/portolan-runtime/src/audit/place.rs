@@ -93,6 +93,11 @@ impl Place {
         disk::folder_of(&self.path)
     }
 
+    /// Checks whether the log is in a folder that lies directly in the project.
+    pub(super) fn is_in_folder_of_project(&self) -> bool {
+        self.root.is_some() && self.folder().parent() == self.root.as_deref()
+    }
+
     /// Refuses a path that cannot be a log. A missing file passes.
     pub(super) fn check(&self) -> Result<(), AuditError> {
         if self.path.file_name().is_none() {

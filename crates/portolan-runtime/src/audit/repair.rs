@@ -118,6 +118,11 @@ impl End {
         End { link, mending: Some((mending, entry)) }
     }
 
+    /// Returns the last line, unless the end must be repaired first.
+    pub(super) fn intact(self) -> Option<Link> {
+        self.mending.is_none().then_some(self.link)
+    }
+
     /// Repairs the end. Returns the entry that records the repair, or `None` if none was needed.
     pub(super) fn mend(&mut self, mut file: &File) -> io::Result<Option<LogEntry>> {
         let Some((mending, entry)) = self.mending.take() else { return Ok(None) };

@@ -45,6 +45,12 @@ pub(super) fn to_read(log: &Path) -> Option<File> {
     wait(lock, For::Reading).ok()?
 }
 
+/// Opens the lock file, for a caller that keeps it open. Returns its path as well.
+pub(super) fn opened(log: &Path) -> io::Result<(File, PathBuf)> {
+    let path = beside(log);
+    Ok((open_lock(&path)?, path))
+}
+
 fn beside(log: &Path) -> PathBuf {
     let mut name = log.file_name().unwrap_or_default().to_owned();
     name.push(".lock");

@@ -1,6 +1,7 @@
 //! Shared functions for files: private files and folders, atomic writes, bounded reads that do not block, detection of
 //! changes, and locks.
 
+mod cached;
 mod lock;
 mod read;
 mod stamp;
@@ -8,6 +9,7 @@ mod write;
 
 use std::path::Path;
 
+pub(crate) use cached::{BeforeReading, Cached};
 pub use lock::LOCK_FILE;
 pub(crate) use lock::{NoTurn, WAIT, alone, open_lock, try_alone, turn, turn_unseen};
 pub(crate) use read::{beginning, bytes, open, open_itself, source, text, unreadable};

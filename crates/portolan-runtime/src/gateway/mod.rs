@@ -8,6 +8,8 @@
 //! ```
 //! The credentials of the servers stay in this process.
 
+mod calls_log;
+mod ending;
 mod names;
 mod pinned;
 
@@ -20,17 +22,20 @@ use portolan_gates::{Decision, Intent, Judgement, Tool as Deed};
 use serde_json::{Map, Value, json};
 use tokio::sync::{oneshot, watch};
 use tokio::task;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::audit::Kind;
 use crate::carrier::Address;
 use crate::digest::Digest;
 use crate::disk::Stamp;
 use crate::error::ServiceError;
-use crate::hook::{Answerable, CallRecord, Gatekeeper, PERSON};
+use crate::hook::{Answerable, CallRecord, Gatekeeper, PERSON, QuickJudgement};
 use crate::servers::{CallError, Servers, Tool, ToolCall};
 use crate::service::Service;
 use crate::store::RunId;
+
+use calls_log::CallsLog;
+use ending::CallEnd;
 
 pub use pinned::{ToolPins, Withheld, WithheldTool};
 
@@ -51,13 +56,14 @@ pub struct Gateway {
     service: Arc<Service>,
     servers: Arc<Servers>,
     keeper: Gatekeeper,
+    log: Arc<CallsLog>,
     /// The run that the calls belong to, besides those that bind the clients.
     run: Option<RunId>,
     pins: ToolPins,
     /// Names of other tools that clients are offered.
     taken: BTreeSet<String>,
     listed: Mutex<Listed>,
-    /// Held while a call is judged: the next one counts it.
+    /// Held while a call is judged that others may count.
     turn: tokio::sync::Mutex<()>,
     changes: watch::Sender<u64>,
     tell: Tell,
@@ -109,11 +115,14 @@ pub struct GatewayCall {
     pub does: Option<Box<Deed>>,
 }
 
-/// A call that has been judged. Its judgement is on record.
+/// A call that has been judged. Its judgement is on record. If it was allowed and is dropped instead of performed, its
+/// end is recorded as cancelled.
 pub struct JudgedCall {
     call: GatewayCall,
     intent: Intent,
     record: CallRecord,
+    /// The end that is to be recorded, if the call may be made.
+    end: Option<CallEnd>,
     /// The decision.
     pub answer: Answerable,
 }
@@ -139,8 +148,9 @@ impl Gateway {
             .with_clock(service.clock().clone())
             .with_service(Arc::clone(&service));
         let pins = ToolPins::of(&service)?;
+        let log = CallsLog::of(keeper.clone());
         let (listed, turn, changes) = (Mutex::default(), tokio::sync::Mutex::default(), watch::Sender::new(0));
-        Ok(Gateway { service, servers, keeper, run, pins, taken, listed, turn, changes, tell })
+        Ok(Gateway { service, servers, keeper, log, run, pins, taken, listed, turn, changes, tell })
     }
 
     /// Asks all servers for their tools, and continues to follow their lists in the background. Returns when all have
@@ -289,14 +299,47 @@ impl Gateway {
     pub async fn judge(self: &Arc<Self>, call: GatewayCall) -> JudgedCall {
         let intent = self.intent(&call);
         let input = serde_json::to_string(&call.arguments).expect("JSON");
-        let (keeper, asked) = (self.keeper.clone(), intent.clone());
-        let _turn = self.turn.lock().await;
-        // Guards read files, and wait for locks.
-        let judged = task::spawn_blocking(move || keeper.judge_call(&asked, &input)).await;
-        let (answer, record) = judged.unwrap_or_else(|_panicked| {
-            (Answerable::blocked("it cannot be judged: a guard failed"), self.keeper.blank_record())
+        if let Some(QuickJudgement { answer, record, entries }) = self.keeper.judge_at_once(&intent, &input).await {
+            let appending = self.log.append(entries);
+            let mut judged = self.judged(call, intent, record, answer);
+            if let Err(error) = appending.done().await {
+                judged.answer = judged.answer.unrecorded(&error);
+                judged.end.take().map(CallEnd::forget);
+            }
+            return judged;
+        }
+        let gateway = Arc::clone(self);
+        // The judgement is completed, and its call ended, if the caller no longer waits.
+        let judging = tokio::spawn(async move {
+            let (keeper, asked) = (gateway.keeper.clone(), intent.clone());
+            let _turn = gateway.turn.lock().await;
+            // Guards read files, and wait for locks.
+            let judged = task::spawn_blocking(move || keeper.judge_call(&asked, &input)).await;
+            let (answer, record) = judged.unwrap_or_else(|_panicked| gateway.not_judged());
+            gateway.judged(call, intent, record, answer)
         });
-        JudgedCall { call, intent, record, answer }
+        match judging.await {
+            Ok(judged) => judged,
+            Err(ended) if ended.is_panic() => std::panic::resume_unwind(ended.into_panic()),
+            // The runtime ends, and the caller with it.
+            Err(_ended) => std::future::pending().await,
+        }
+    }
+
+    fn not_judged(&self) -> (Answerable, CallRecord) {
+        (Answerable::blocked("it cannot be judged: a guard failed"), self.keeper.blank_record())
+    }
+
+    fn judged(&self, call: GatewayCall, intent: Intent, record: CallRecord, answer: Answerable) -> JudgedCall {
+        let mut judged = JudgedCall { call, intent, record, end: None, answer };
+        if judged.answer.decision == Decision::Allow {
+            judged.end = Some(self.end_of(&judged));
+        }
+        judged
+    }
+
+    fn end_of(&self, judged: &JudgedCall) -> CallEnd {
+        CallEnd::of(&self.log, &judged.record, &judged.intent, &judged.call.tool)
     }
 
     /// Judges a call again, after a person was asked about it: the run may have moved while they thought.
@@ -308,19 +351,18 @@ impl Gateway {
     ///
     /// # Errors
     /// The server did not answer. What it answered is no error, whatever it says.
-    pub async fn perform(self: &Arc<Self>, judged: JudgedCall, meta: Map<String, Value>) -> Result<Value, CallError> {
-        let JudgedCall { call: GatewayCall { tool, arguments, .. }, intent, record, .. } = judged;
+    pub async fn perform(
+        self: &Arc<Self>,
+        mut judged: JudgedCall,
+        meta: Map<String, Value>,
+    ) -> Result<Value, CallError> {
+        let end = judged.end.take().unwrap_or_else(|| self.end_of(&judged)).begun();
+        let GatewayCall { tool, arguments, .. } = judged.call;
         let limit = self.servers.timeout_ms(&tool.server).map_or(CALL_TIMEOUT, Duration::from_millis);
-        let begun = Instant::now();
         let call =
             ToolCall { server: &tool.server, tool: &tool.tool.name, arguments, timeout: limit, in_all: None, meta };
         let result = self.servers.call(call).await;
-        let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let data = answered(&tool, &result, took);
-        let keeper = self.keeper.clone();
-        let written =
-            task::spawn_blocking(move || keeper.record_call(&record, Kind::ToolAnswered, &intent, data)).await;
-        if !matches!(written, Ok(Ok(()))) {
+        if end.answered(&result).done().await.is_err() {
             (self.tell)("the answer of a call could not be recorded: check `portolan flow events --verify`");
         }
         result
@@ -330,15 +372,15 @@ impl Gateway {
     ///
     /// # Errors
     /// It cannot be recorded, so the call must not be performed.
-    pub async fn allowed_by_person(&self, judged: &JudgedCall, person: &str) -> Result<(), ServiceError> {
+    pub async fn allowed_by_person(&self, judged: &mut JudgedCall, person: &str) -> Result<(), ServiceError> {
         let data = json!({ "guardId": PERSON, "reason": format!("{person} allowed it: {}", judged.answer.reason) });
-        let (keeper, record, intent) = (self.keeper.clone(), judged.record.clone(), judged.intent.clone());
-        let written = task::spawn_blocking(move || keeper.record_call(&record, Kind::GuardAllow, &intent, data)).await;
-        match written {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(ServiceError::failed("not_recorded", error.message, error.help)),
-            Err(_panicked) => Err(ServiceError::failed("not_recorded", "the answer cannot be recorded", "try again")),
-        }
+        let entry = judged.record.entry(Kind::GuardAllow, Some(&judged.intent), data);
+        let appending = self.log.append(vec![entry]);
+        judged.end = Some(self.end_of(judged));
+        appending.done().await.map_err(|error| {
+            judged.end.take().map(CallEnd::forget);
+            ServiceError::failed("not_recorded", error.message, error.help)
+        })
     }
 
     /// Returns the runs whose steps restrict the calls, the given one first.
@@ -354,8 +396,9 @@ impl Gateway {
         Ok(found)
     }
 
-    /// Ends the servers.
+    /// Ends the servers, once what was recorded is in the log.
     pub async fn close(&self) {
+        self.log.flush().await;
         self.servers.close().await;
     }
 
@@ -397,23 +440,4 @@ impl JudgedCall {
     pub fn arguments(&self) -> &Map<String, Value> {
         &self.call.arguments
     }
-}
-
-/// Returns the record of how a call ended. The result itself may be confidential, so only its digest is recorded.
-fn answered(tool: &OfferedTool, result: &Result<Value, CallError>, took: u64) -> Value {
-    let mut data = json!({ "server": tool.server, "toolName": tool.tool.name, "ms": took });
-    match result {
-        Ok(result) => {
-            let text = serde_json::to_string(result).expect("JSON");
-            let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
-            data["outcome"] = json!(if is_error { "error" } else { "result" });
-            data["bytes"] = json!(text.len());
-            data["resultDigest"] = json!(Digest::of(text).as_str());
-        }
-        Err(error) => {
-            data["outcome"] = json!("failed");
-            data["reason"] = json!(clip(&error.message));
-        }
-    }
-    data
 }

@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use crate::audit::{self, Filter, Kind};
 use crate::error::ServiceError;
-use crate::plugins;
 use crate::service::Gate;
 
 /// The name under which the log has a person who allowed a call.
@@ -31,14 +30,13 @@ pub(super) fn branch(scene: &GuardContext) -> Option<String> {
 /// to allow by name. An embedder's guard never does.
 ///
 /// # Errors
-/// The file of the guards has faults. A faulty file must not count as one without guards.
+/// The log, in which earlier calls are counted, cannot be read.
 pub(super) fn judge(
-    (project, registered): (Option<&Path>, &[Arc<dyn Guard>]),
+    (project, declared, registered): (Option<&Path>, &[DeclaredGuard], &[Arc<dyn Guard>]),
     (intent, input): (&Intent, &str),
     (branch, gate, strict): (Option<&str>, &Gate, bool),
     judgements: &mut Vec<Judgement>,
 ) -> Result<(), ServiceError> {
-    let declared = project.map(plugins::guards).transpose()?.unwrap_or_default();
     if declared.is_empty() && registered.is_empty() {
         return Ok(());
     }

@@ -13,7 +13,7 @@ use super::tracked::Tracked;
 use super::tripwire::{Snapshot, followed, holds, short};
 use super::upstream::{Upstreams, tracking};
 use super::{Answerable, Gatekeeper, record, watched};
-use crate::audit::{self, Kind, Line};
+use crate::audit::{self, Durability, Kind, Line};
 use crate::inspection;
 
 const GUARD: &str = "no-edit-on-integration";
@@ -68,7 +68,7 @@ impl Gatekeeper {
         let entries: Vec<audit::LogEntry> = judgements.iter().map(late).collect();
         let answer = Answerable::of(judgements);
         let (project, clock) = (project.to_owned(), self.clock.clone());
-        match watched::within(PATIENCE, move || record::append(&project, &clock, &entries, false)) {
+        match watched::within(PATIENCE, move || record::append(&project, &clock, &entries, Durability::Written)) {
             Ok(Ok(())) => Ok(answer),
             Ok(Err(error)) => Err(answer.unrecorded(&error)),
             Err(_) => Err(answer),

@@ -68,7 +68,7 @@ impl Answerable {
     }
 
     /// Returns the answer if it cannot be recorded. A refusal stays one; anything else becomes one.
-    pub(super) fn unrecorded(self, error: &AuditError) -> Answerable {
+    pub(crate) fn unrecorded(self, error: &AuditError) -> Answerable {
         let reason = match self.decision {
             Decision::Block => format!("{}; this could not be recorded: {}", self.reason, error.message),
             Decision::Allow | Decision::Ask => {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::refs::Refs;
 use super::{Answerable, Gatekeeper, record, tripwire, typecheck};
-use crate::audit::{self, Kind, LogEntry};
+use crate::audit::{self, Durability, Kind, LogEntry};
 use crate::disk;
 use crate::error::ServiceError;
 use crate::inspection;
@@ -386,7 +386,7 @@ impl Run {
             entries.push(about.entry(Kind::GuardTamper, None, data));
         }
         // It has happened, so nothing can be refused.
-        let _unwritten = record::append(project, &keeper.clock, &entries, false);
+        let _unwritten = record::append(project, &keeper.clock, &entries, Durability::Written);
         let context = keeper.rules().ok().and_then(|rules| tripwire::noticed(&keeper, &rules, &worktree));
         Answerable { context, ..Answerable::allowed() }
     }

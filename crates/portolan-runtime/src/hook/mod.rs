@@ -23,8 +23,10 @@ mod above;
 mod added;
 mod after;
 mod answer;
+mod files;
 pub mod git;
 mod place;
+mod quick;
 mod record;
 mod refs;
 mod ruled;
@@ -50,10 +52,9 @@ use portolan_core::value::Timestamp;
 use portolan_gates::guards::{self, Edit};
 use portolan_gates::plugins::Guard;
 use portolan_gates::{Decision, Guidelines, Intent, Judgement, Tool};
-use serde_json::Value;
 use tokio::runtime::Handle;
 
-use crate::audit;
+use crate::audit::{self, Durability};
 use crate::bindings::{self, BoundRun};
 use crate::clock::Clock;
 use crate::digest::Digest;
@@ -69,6 +70,8 @@ pub use place::project_of;
 pub use standing::{HookCheck, State, pinned, stands};
 pub use watched::{NotInTime, within};
 
+use files::{Declared, ProjectFiles};
+pub(crate) use quick::QuickJudgement;
 pub(crate) use record::Record as CallRecord;
 use record::Record;
 use session::Session;
@@ -95,6 +98,8 @@ pub struct Gatekeeper {
     hook: Option<git::Hook>,
     /// The service of a process that judges many calls. `None` if each call opens its own.
     service: Option<Arc<Service>>,
+    /// The files of the project, in such a process.
+    files: Option<Arc<ProjectFiles>>,
 }
 
 impl Gatekeeper {
@@ -109,6 +114,7 @@ impl Gatekeeper {
             clock: Clock::System,
             hook: None,
             service: None,
+            files: None,
         }
     }
 
@@ -128,7 +134,9 @@ impl Gatekeeper {
     /// count. Calls are judged outside of the runtime's asynchronous tasks.
     #[must_use]
     pub(crate) fn with_service(self, service: Arc<Service>) -> Gatekeeper {
-        Gatekeeper { service: Some(service), ..self }
+        let clock = self.clock.clone();
+        let files = self.project.clone().map(|project| Arc::new(ProjectFiles::of(project, clock)));
+        Gatekeeper { service: Some(service), files, ..self }
     }
 
     /// Adds a guard beside all others; the strictest one decides. If it panics, a person is asked, or the call is
@@ -189,21 +197,6 @@ impl Gatekeeper {
         self.record(None)
     }
 
-    /// Records something about a call that was judged.
-    ///
-    /// # Errors
-    /// The log cannot be written.
-    pub(crate) fn record_call(
-        &self,
-        record: &CallRecord,
-        kind: audit::Kind,
-        intent: &Intent,
-        data: Value,
-    ) -> Result<(), audit::AuditError> {
-        let Some(project) = &self.project else { return Ok(()) };
-        record::append(project, &self.clock, &[record.entry(kind, Some(intent), data)], false)
-    }
-
     /// Returns the answer of all guards and of the run's step, and the record for it.
     fn judged(
         &self,
@@ -212,25 +205,38 @@ impl Gatekeeper {
         session: &mut Option<Session>,
         now: Timestamp,
     ) -> Result<(Answerable, Record), ServiceError> {
-        let rules = self.rules()?;
+        let declared = self.declared()?;
         let gate = self.gate_of(session, Some(intent))?;
+        self.weigh((intent, input), session, now, (&declared, &gate))
+    }
+
+    /// Returns the same from what is known of the project and of the runs.
+    fn weigh(
+        &self,
+        (intent, input): (&Intent, &str),
+        session: &mut Option<Session>,
+        now: Timestamp,
+        (declared, gate): (&Declared, &Gate),
+    ) -> Result<(Answerable, Record), ServiceError> {
+        let rules = &declared.rules;
         let (mut branch, mut context) = (None, None);
-        let mut judgements = self.guarded(intent, &rules, &gate, now, |found| {
+        let mut judgements = self.guarded(intent, rules, gate, now, |found| {
             if let (true, Some(project)) = (found.wanted.typecheck, &self.project) {
-                found.scene.typecheck = typecheck::known(project, &rules);
+                found.scene.typecheck = typecheck::known(project, rules);
             }
             if let Some(project) = &self.project {
                 found.scene.blocked = ruled::blocked(project, &found.wanted.requests);
             }
             branch = added::branch(&found.scene);
             let seen = (intent, &found.reading);
-            context = session.as_mut().and_then(|session| tripwire::before(self, session, seen, &rules, now));
+            context = session.as_mut().and_then(|session| tripwire::before(self, session, seen, rules, now));
         });
-        let known = (branch.as_deref(), &gate, rules.strict);
-        added::judge((self.project(), &self.guards), (intent, input), known, &mut judgements)?;
+        let known = (branch.as_deref(), gate, rules.strict);
+        let added = (self.project(), declared.guards.as_slice(), self.guards.as_slice());
+        added::judge(added, (intent, input), known, &mut judgements)?;
         let mut answer = Answerable::of(judgements);
         answer.context = context;
-        Ok((answer, self.record(Some(&gate))))
+        Ok((answer, self.record(Some(gate))))
     }
 
     /// Returns the judgements of the guards. `look` adds the facts that the files around the call do not show.
@@ -288,6 +294,15 @@ impl Gatekeeper {
             && self.session.as_deref().is_none_or(|session| !session::path(project, session).exists())
     }
 
+    /// Returns what the project declares.
+    fn declared(&self) -> Result<Arc<Declared>, ServiceError> {
+        match (&self.files, &self.project) {
+            (Some(files), _) => files.declared(),
+            (None, Some(project)) => Declared::read(project).map(Arc::new),
+            (None, None) => Ok(Arc::default()),
+        }
+    }
+
     fn rules(&self) -> Result<Guidelines, ServiceError> {
         self.project.as_deref().map_or_else(|| Ok(Guidelines::default()), rules::rules)
     }
@@ -303,7 +318,11 @@ impl Gatekeeper {
             Some(service) => service.binding_processes().to_vec(),
             None => hosts_above(),
         };
-        let mut bound = self.project().map_or_else(Vec::new, |project| bindings::of_hosts(project, hosts));
+        let mut bound = match (&self.files, self.project()) {
+            (Some(files), _) => files.bound(hosts).to_vec(),
+            (None, Some(project)) => bindings::of_hosts(project, hosts),
+            (None, None) => Vec::new(),
+        };
         if let Some(session) = session {
             session.kept.bound.extend(bound);
             bound = session.kept.bound.iter().cloned().collect();
@@ -369,7 +388,10 @@ impl Gatekeeper {
             })
         };
         let appended = match once.iter().map(|bypass| bypass.at).min() {
-            None => record::append(project, &self.clock, entries, answer.is_bypassed()).map(|()| true),
+            None => {
+                let durability = if answer.is_bypassed() { Durability::Synced } else { Durability::Written };
+                self.append(entries, durability).map(|()| true)
+            }
             Some(since) => record::append_unless(project, &self.clock, entries, since, counts),
         };
         match appended {
@@ -384,7 +406,7 @@ impl Gatekeeper {
         let why = "the bypass that this relies on is valid once, and another call has used it in the meantime";
         let entry = self.record(None).refusal("gates", why, None);
         let answer = Answerable::blocked(why);
-        match record::append(project, &self.clock, &[entry], false) {
+        match record::append(project, &self.clock, &[entry], Durability::Written) {
             Ok(()) => answer,
             Err(error) => answer.unrecorded(&error),
         }
@@ -398,7 +420,8 @@ impl Gatekeeper {
             let entry = record.refusal("self-deadline", &why.message(), intent);
             // The log itself may be the cause of the delay.
             let (project, clock) = (project.clone(), self.clock.clone());
-            let _late = within(watched::LAST_WORDS, move || record::append(&project, &clock, &[entry], false));
+            let _late =
+                within(watched::LAST_WORDS, move || record::append(&project, &clock, &[entry], Durability::Written));
         }
         answer
     }
@@ -408,7 +431,7 @@ impl Gatekeeper {
         if let Some(project) = &self.project {
             let entry = self.record(None).refusal("announcement", message, None);
             // The answer is a refusal already.
-            let _unwritten = record::append(project, &self.clock, &[entry], false);
+            let _unwritten = record::append(project, &self.clock, &[entry], Durability::Written);
         }
     }
 }

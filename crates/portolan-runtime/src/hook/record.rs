@@ -20,18 +20,27 @@ use crate::service::Gate;
 const MAX_NAMES: usize = 64;
 
 /// Appends entries to the log.
-pub(super) fn append(project: &Path, clock: &Clock, entries: &[LogEntry], synced: bool) -> Result<(), AuditError> {
+pub(super) fn append(
+    project: &Path,
+    clock: &Clock,
+    entries: &[LogEntry],
+    durability: Durability,
+) -> Result<(), AuditError> {
     if entries.is_empty() {
         return Ok(());
     }
+    hide_from_git(project);
+    Log::of_project(project)?.with_clock(clock.clone()).append(entries, durability).map(|_| ())
+}
+
+/// Makes git ignore the folder of the log.
+pub(super) fn hide_from_git(project: &Path) {
     let folder = project.join(".portolan");
     if folder.is_dir() && !folder.join(".gitignore").exists() {
         // Without a `.gitignore`, adding all files would commit the log. If this fails, the log cannot be written
         // either.
         let _unknown_to_git = project_folder::make(&folder);
     }
-    let durability = if synced { Durability::Synced } else { Durability::Written };
-    Log::of_project(project)?.with_clock(clock.clone()).append(entries, durability).map(|_| ())
 }
 
 /// Appends all entries or none: none if a line since then matches `is_said`. No other process writes between the read
@@ -79,7 +88,7 @@ impl Record {
     }
 
     /// Returns an entry about the call, with its context.
-    pub(super) fn entry(&self, kind: Kind, intent: Option<&Intent>, data: Value) -> LogEntry {
+    pub(crate) fn entry(&self, kind: Kind, intent: Option<&Intent>, data: Value) -> LogEntry {
         let mut all = match data {
             Value::Object(data) => data,
             other => Map::from_iter([("what".to_owned(), other)]),

@@ -16,7 +16,7 @@ use super::session::Session;
 use super::tracked::{self, Tracked};
 use super::upstream::Upstreams;
 use super::{Gatekeeper, record};
-use crate::audit::{self, Kind, Line, LogEntry};
+use crate::audit::{self, Durability, Kind, Line, LogEntry};
 use crate::digest::Digest;
 use crate::inspection;
 use crate::installed::{Finding, tampered};
@@ -103,7 +103,7 @@ pub(super) fn tell(
     let entries: Vec<LogEntry> =
         new.iter().map(|finding| about.entry(Kind::GuardTamper, None, finding.data())).collect();
     // If nothing can be recorded, no call is allowed anyway.
-    let _unwritten = record::append(project, &gatekeeper.clock, &entries, false);
+    let _unwritten = record::append(project, &gatekeeper.clock, &entries, Durability::Written);
     let said: Vec<&str> = new.iter().map(|finding| finding.said.as_str()).collect();
     Some(format!("{}. Tell the person whom you work for.", said.join(". ")))
 }
@@ -140,7 +140,7 @@ pub(super) fn noticed(gatekeeper: &Gatekeeper, rules: &Guidelines, worktree: &Wo
     let entries: Vec<LogEntry> =
         found.iter().map(|finding| about.entry(Kind::GuardTamper, None, finding.data())).collect();
     // The move has happened. The present operation is judged separately.
-    let _unwritten = record::append(project, &gatekeeper.clock, &entries, false);
+    let _unwritten = record::append(project, &gatekeeper.clock, &entries, Durability::Written);
     let said: Vec<&str> = found.iter().map(|finding| finding.said.as_str()).collect();
     Some(said.join(". "))
 }

@@ -22,6 +22,7 @@ mod hold;
 mod interrupted;
 mod lease;
 mod live;
+mod loaded;
 mod navigate;
 mod open;
 mod past;
@@ -170,6 +171,7 @@ pub struct Service {
     words: KnownWords,
     pools: Mutex<BTreeMap<Digest, Arc<Tools>>>,
     live: Mutex<BTreeMap<RunId, Live>>,
+    loaded: loaded::LoadedRuns,
     pace: Arc<StepTimer>,
     /// The ancestors of this process.
     above: OnceLock<Vec<Process>>,
@@ -193,8 +195,8 @@ impl Service {
         let store = options.store.open(&data, folder.join("definitions"));
         let tokens = Tokens::in_folder(&data);
         let (words, pools, live) = (KnownWords::default(), Mutex::default(), Mutex::default());
-        let (pace, above) = (Arc::default(), OnceLock::new());
-        Ok(Service { options, library, trust, store, journal, pinned, tokens, words, pools, live, pace, above })
+        let (loaded, pace, above) = (loaded::LoadedRuns::default(), Arc::default(), OnceLock::new());
+        Ok(Service { options, library, trust, store, journal, pinned, tokens, words, pools, live, loaded, pace, above })
     }
 
     /// Returns the options of the service.

@@ -80,7 +80,7 @@ impl Server {
                     if judged.answer.decision == Decision::Block {
                         return Ok(self.refused(&judged, &caller).await);
                     }
-                    self.gateway.allowed_by_person(&judged, name(&said.caller)).await?;
+                    self.gateway.allowed_by_person(&mut judged, name(&said.caller)).await?;
                 }
                 Asking::Answered(_) | Asking::Declined => return Ok(self.refused(&judged, &caller).await),
                 Asking::Pending(question) => return Ok(question.into()),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use portolan_core::graph::Workflow;
 use portolan_core::run::{Bypass, Run};
@@ -86,7 +87,8 @@ impl Flow<'_> {
             known = Some(active.run);
         }
         if let Some(run) = attached.filter(|run| known.as_ref() != Some(*run)) {
-            gate.step(&self.held(run).await?, intent, &is_own);
+            let held = self.service.glance(run).await.map_err(|error| self.explained(run, error))?;
+            gate.step(&held, intent, &is_own);
             known = Some(run.clone());
         }
         let mut open = 0;
@@ -109,9 +111,13 @@ impl Flow<'_> {
     }
 
     /// Returns a run that binds an agent. `None` if its task file is gone, so that it cannot bind.
-    async fn bound(&self, run: &BoundRun) -> Result<Option<Held>, ServiceError> {
+    async fn bound(&self, run: &BoundRun) -> Result<Option<Arc<Held>>, ServiceError> {
         let Some(address) = run.address() else { return Ok(None) };
-        match self.service.peek(&address).await {
+        let held = match &address {
+            Address::Stored(id) => self.service.glance(id).await,
+            Address::State(_) | Address::Task(_) => self.service.peek(&address).await.map(Arc::new),
+        };
+        match held {
             Ok(held) => Ok(Some(held)),
             Err(error) if matches!(error.code, "task_not_found" | "no_workflow") => Ok(None),
             Err(error) => Err(unreadable(&error, &address)),

@@ -289,12 +289,19 @@ impl Flow<'_> {
     }
 
     async fn held(&self, run: &RunId) -> Result<Held, ServiceError> {
-        match self.service.hold(&Address::Stored(run.clone())).await {
-            Err(error) if error.code == "unknown_run" => {
-                let active = active::read(self.service.project())?.filter(|active| active.run == *run);
-                Err(active.map_or(error, |active| active::without_run(self.service.project(), &active)))
-            }
-            held => held,
+        let held = self.service.hold(&Address::Stored(run.clone())).await;
+        held.map_err(|error| self.explained(run, error))
+    }
+
+    /// Returns the error of a run that cannot be loaded, which is another one if the run is the project's task.
+    fn explained(&self, run: &RunId, error: ServiceError) -> ServiceError {
+        if error.code != "unknown_run" {
+            return error;
+        }
+        match active::read(self.service.project()) {
+            Ok(Some(active)) if active.run == *run => active::without_run(self.service.project(), &active),
+            Ok(_) => error,
+            Err(unreadable) => unreadable,
         }
     }
 
