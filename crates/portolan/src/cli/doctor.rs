@@ -1,5 +1,7 @@
 //! `portolan doctor`: checks that the installed hooks still work.
 
+use std::path::Path;
+
 use clap::Args;
 use portolan_runtime::gates::review;
 use portolan_runtime::gateway::ToolPins;
@@ -10,7 +12,7 @@ use serde_json::json;
 
 use super::output::{Paint, one_line};
 use super::{Common, Exit, block_on, people};
-use crate::install::{Finding, Looking, Record, State, examine, this};
+use crate::install::{Finding, Looking, Record, State, examine, gate, this};
 
 /// Check whether what was installed works.
 ///
@@ -86,6 +88,23 @@ fn withheld(common: &Common) -> Option<Finding> {
     }
 }
 
+/// Checks that the servers that were moved behind the gate can be started there.
+fn behind_gate(common: &Common, record: &Record) -> Option<Finding> {
+    record.files.iter().find(|installed| installed.file == Path::new(gate::FILE))?;
+    let finding = |state, message: String| Some(Finding { about: "gate".to_owned(), state, message });
+    // The finding about the task reports an error of the service.
+    let service = common.options().and_then(Service::new).ok()?;
+    let path = service.project().join(gate::FILE);
+    let trusted = service
+        .library()
+        .own_servers(&path)
+        .and_then(|setups| super::gate::trusted(&service, &path, &setups).map(|()| setups.len()));
+    match trusted {
+        Ok(count) => finding(State::Good, format!("{count} servers are behind the gate")),
+        Err(error) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
+    }
+}
+
 pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let here = common.project()?;
@@ -102,6 +121,7 @@ pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     findings.extend(task(common));
     findings.extend(reviewer(common));
     findings.extend(withheld(common));
+    findings.extend(behind_gate(common, &record));
     let wrong = findings.iter().any(|finding| finding.state == State::Wrong);
     if args.json || output.is_json() {
         output.json(&json!({ "good": !wrong, "findings": findings }))?;

@@ -170,7 +170,7 @@ fn serve(args: &Serve, common: &Common) -> anyhow::Result<Exit> {
 }
 
 /// Refuses a file in the project that nobody has trusted: whoever can write there could start any program.
-fn trusted(service: &Service, file: &Path, setups: &[ServerSetup]) -> Result<(), ServiceError> {
+pub(super) fn trusted(service: &Service, file: &Path, setups: &[ServerSetup]) -> Result<(), ServiceError> {
     let is_inside = file.canonicalize().is_ok_and(|file| file.starts_with(service.project()));
     let commands = server_commands(setups.iter().map(|setup| &setup.server));
     if !is_inside || commands.is_empty() || service.trust().is_trusted(&digest_of(&commands)).unwrap_or(false) {
@@ -233,6 +233,9 @@ fn said(line: &Line) -> String {
         "flow.tool.invoked" => format!("{} was called: {}", text("toolName"), text("decision")),
         "flow.tool.answered" if line.data["outcome"] == "failed" => {
             format!("{} of {} failed: {}", text("toolName"), text("server"), text("reason"))
+        }
+        "flow.tool.answered" if line.data["outcome"] == "cancelled" => {
+            format!("{} of {} was cancelled after {} ms", text("toolName"), text("server"), line.data["ms"])
         }
         "flow.tool.answered" => format!(
             "{} of {} answered: {}, {} bytes in {} ms",

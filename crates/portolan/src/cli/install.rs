@@ -10,7 +10,7 @@ use serde_json::json;
 use super::output::{one_line, safe};
 use super::{Common, Exit, person};
 use crate::hook::Host;
-use crate::install::{Direction, Plan, Target, plugin, program};
+use crate::install::{Direction, Extras, Plan, Target, gate, plugin, program};
 
 /// Put hooks into a coding agent's settings and into git.
 ///
@@ -42,6 +42,10 @@ pub(super) struct Install {
     /// Later installations keep this.
     #[arg(long, conflicts_with_all = ["uninstall", "plugin"])]
     sandbox: bool,
+    /// Move the agent's other MCP servers behind `portolan gate`.
+    /// Later installations keep this; `--uninstall` gives the file back as it was.
+    #[arg(long, conflicts_with_all = ["uninstall", "plugin"])]
+    gate: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -82,8 +86,12 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
     if args.sandbox {
         check_sandbox(target)?;
     }
+    if args.gate {
+        check_gate(target)?;
+    }
     let (program, note) = program()?;
-    let mut plan = Plan::of(target, direction, args.sandbox, &project, &program)?;
+    let extras = Extras { sandbox: args.sandbox, gate: args.gate };
+    let mut plan = Plan::of(target, direction, extras, &project, &program)?;
     if direction == Direction::Install {
         plan.notes.splice(0..0, note);
     }
@@ -129,6 +137,16 @@ fn check_sandbox(target: Target) -> Result<(), ServiceError> {
     }
     let help = "set up the sandbox (docs/sandbox.md says what it needs), or leave `--sandbox` out";
     sandbox::check_available().map_err(|why| ServiceError::refused("no_sandbox", why, help))
+}
+
+/// Refuses the gate for a target whose servers are in no file that the installation changes.
+fn check_gate(target: Target) -> Result<(), ServiceError> {
+    if matches!(target, Target::Host(host) if gate::has_servers(host)) {
+        return Ok(());
+    }
+    let message = format!("the MCP servers of `{}` cannot be moved behind the gate", target.name());
+    let help = "leave `--gate` out, and start `portolan gate` in the place of the servers yourself: see docs/gate.md";
+    Err(ServiceError::refused("no_gate", message, help))
 }
 
 /// Writes the plug-in without asking: the folder was named on the command line, and nothing else is written.

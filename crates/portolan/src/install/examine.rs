@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use portolan_core::diagnostic::clip;
 use portolan_runtime::hook::{self, stands};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 use super::record::{InstalledFile, digest};
-use super::{Record, files, git, shell, splice};
+use super::{Record, files, gate, git, shell, splice};
 use crate::hook::{Event, Host, Reply, Stage, is_denial};
 
 /// The result of one check.
@@ -68,6 +69,7 @@ pub(crate) async fn examine(project: &Path, record: &Record, looking: Looking<'_
             continue;
         }
         findings.extend(record.of(host.name()).map(|installed| unchanged(project, installed)));
+        findings.extend(record.of(host.name()).flat_map(|installed| beside_gate(project, host, installed)));
         findings.extend(switched_off(project, host));
         findings.push(refuses(project, record, host).await);
         if let Some(program) = shell::program(project, record, host) {
@@ -156,6 +158,18 @@ fn unchanged(project: &Path, installed: &InstalledFile) -> Finding {
         return Finding::new(&installed.host, State::Good, said);
     }
     wrong(format!("`{shown}` is no longer what was installed: check it, then {again}"))
+}
+
+/// Reports servers that the host starts itself, although the gate was put before its servers.
+fn beside_gate(project: &Path, host: Host, installed: &InstalledFile) -> Vec<Finding> {
+    let text = files::read(&project.join(&installed.file)).ok().flatten().unwrap_or_default();
+    let beside = gate::beside(host, installed, &text).into_iter();
+    let said = |name: String| {
+        let (shown, again) = (installed.file.display(), format!("portolan install {} --gate", host.name()));
+        let said = format!("`{}` in `{shown}` is not behind the gate: run `{again}` to move it there", clip(&name));
+        Finding::new(host.name(), State::Doubtful, said)
+    };
+    beside.map(said).collect()
 }
 
 /// Reports the host's settings that switch all hooks off.

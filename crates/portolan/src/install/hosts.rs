@@ -27,11 +27,18 @@ pub(super) enum Content {
 /// The plug-in that makes OpenCode ask the program.
 const SHIM: &str = include_str!("templates/opencode.js");
 
-/// Returns the files of a host, with hooks that run `program`, and its shell in a sandbox if one is given.
-pub(super) fn wanted(host: Host, project: &Path, program: &str, shell: Option<&Shell>) -> Vec<HostFile> {
+/// Returns the files of a host, with hooks that run `program`, and its shell in a sandbox if one is given. `serves` are
+/// the arguments with which the host starts `program` as its server.
+pub(super) fn wanted(
+    host: Host,
+    project: &Path,
+    program: &str,
+    shell: Option<&Shell>,
+    serves: &[String],
+) -> Vec<HostFile> {
     let parts = |file: &str, parts: Vec<Part>| HostFile { file: PathBuf::from(file), content: Content::Parts(parts) };
     let whole = |file: &str, text: String| HostFile { file: PathBuf::from(file), content: Content::Whole(text) };
-    let server = json!({ "command": program, "args": ["serve"] });
+    let server = json!({ "command": program, "args": serves });
     match host {
         Host::ClaudeCode => {
             let mut all = hooks(host, program);
@@ -62,14 +69,15 @@ pub(super) fn wanted(host: Host, project: &Path, program: &str, shell: Option<&S
         }
         Host::OpenCode => {
             let jsonc = project.join("opencode.jsonc").exists();
-            let local = json!({ "type": "local", "command": [program, "serve"], "enabled": true });
+            let command: Vec<&str> = std::iter::once(program).chain(serves.iter().map(String::as_str)).collect();
+            let local = json!({ "type": "local", "command": command, "enabled": true });
             vec![
                 whole(".opencode/plugins/portolan.js", shim(program)),
                 parts(if jsonc { "opencode.jsonc" } else { "opencode.json" }, vec![entry(&["mcp"], "portolan", local)]),
             ]
         }
         Host::Copilot => {
-            let local = json!({ "type": "stdio", "command": program, "args": ["serve"] });
+            let local = json!({ "type": "stdio", "command": program, "args": serves });
             vec![
                 whole(".github/hooks/portolan.json", format!("{:#}\n", copilot(program))),
                 parts(".vscode/mcp.json", vec![entry(&["servers"], "portolan", local)]),

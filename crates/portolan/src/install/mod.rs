@@ -3,6 +3,7 @@
 
 mod examine;
 mod files;
+pub(crate) mod gate;
 mod git;
 mod hosts;
 pub(crate) mod plugin;
@@ -45,6 +46,15 @@ impl Target {
     }
 }
 
+/// What is installed besides the hooks and the server. Later installations keep it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Extras {
+    /// The host's shell in a sandbox. A shell that is already in one stays there.
+    pub(crate) sandbox: bool,
+    /// The host's other servers behind the gate.
+    pub(crate) gate: bool,
+}
+
 /// Whether to install or to uninstall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -60,6 +70,8 @@ pub(crate) struct Plan {
     direction: Direction,
     steps: Vec<Step>,
     record: Record,
+    /// The text of the file of servers that the gate reads.
+    behind: Option<String>,
     /// Notes and remaining tasks for the person.
     pub(crate) notes: Vec<String>,
 }
@@ -77,32 +89,37 @@ pub(crate) fn agree(project: &Path) -> anyhow::Result<bool> {
 }
 
 impl Plan {
-    /// Plans an installation in a project so that hooks run `program`. `sandbox` runs the host's shell in a sandbox. A
-    /// shell that is already in one stays there.
+    /// Plans an installation in a project so that hooks run `program`.
     pub(crate) fn of(
         target: Target,
         direction: Direction,
-        sandbox: bool,
+        extras: Extras,
         project: &Path,
         program: &str,
     ) -> anyhow::Result<Plan> {
         let record = Record::load(project)?;
         let (project, program) = (project.to_owned(), program.to_owned());
-        let mut plan = Plan { project, program, direction, steps: Vec::new(), record, notes: Vec::new() };
-        plan.host_and_git(target, sandbox)?;
+        let (steps, behind, notes) = (Vec::new(), None, Vec::new());
+        let mut plan = Plan { project, program, direction, steps, record, behind, notes };
+        plan.host_and_git(target, extras)?;
         plan.pin(target);
         Ok(plan)
     }
 
-    fn host_and_git(&mut self, target: Target, sandbox: bool) -> anyhow::Result<()> {
+    fn host_and_git(&mut self, target: Target, extras: Extras) -> anyhow::Result<()> {
         let (project, program, direction) = (self.project.clone(), self.program.clone(), self.direction);
         match target {
             Target::Host(host) => {
                 let known = shell::known(&self.record, host);
-                let shell = known.or_else(|| sandbox.then(shell::Shell::of_person));
-                for wanted in hosts::wanted(host, &project, &program, shell.as_ref()) {
-                    self.host_file(host, direction, &wanted)
+                let shell = known.or_else(|| extras.sandbox.then(shell::Shell::of_person));
+                let gate = extras.gate || gate::is_installed(&self.record, host);
+                let serves = if gate { gate::arguments(&project) } else { vec!["serve".to_owned()] };
+                for wanted in hosts::wanted(host, &project, &program, shell.as_ref(), &serves) {
+                    self.host_file(host, direction, gate, &wanted)
                         .with_context(|| format!("`{}` was not changed", wanted.file.display()))?;
+                }
+                if gate {
+                    self.file_of_gate(host, direction).with_context(|| format!("`{}` was not changed", gate::FILE))?;
                 }
                 if direction == Direction::Install {
                     self.notes.extend(hosts::notes(host, &program));
@@ -189,7 +206,23 @@ impl Plan {
         self.record.files.extend(installed);
     }
 
-    fn host_file(&mut self, host: Host, direction: Direction, wanted: &HostFile) -> anyhow::Result<()> {
+    /// Writes the file of servers that the gate reads, or removes it.
+    fn file_of_gate(&mut self, host: Host, direction: Direction) -> anyhow::Result<()> {
+        let wanted = HostFile { file: PathBuf::from(gate::FILE), content: Content::Whole(String::new()) };
+        let current = files::read(&self.project.join(gate::FILE))?;
+        let known = self.record.found(host.name(), &wanted.file).cloned();
+        let others = self.record.files.iter().any(|file| file.file == wanted.file && file.host != host.name());
+        ensure!(!others, "another coding agent's servers are behind the gate: only one agent's can be");
+        let is_changed = known
+            .as_ref()
+            .zip(current.as_ref())
+            .is_some_and(|(known, current)| record::digest(current.as_bytes()) != known.digest);
+        ensure!(!is_changed, "it was changed since it was installed: move its servers to the agent's own file first");
+        let text = self.behind.take().unwrap_or_default();
+        self.whole(host.name(), direction, &wanted, &text, current, known.as_ref())
+    }
+
+    fn host_file(&mut self, host: Host, direction: Direction, gate: bool, wanted: &HostFile) -> anyhow::Result<()> {
         let path = self.project.join(&wanted.file);
         files::stays_inside(&self.project, &path)?;
         let current = files::read(&path)?;
@@ -198,7 +231,7 @@ impl Plan {
             Content::Whole(text) | Content::Program(text) => {
                 self.whole(host.name(), direction, wanted, text, current, known.as_ref())
             }
-            Content::Parts(parts) => self.parts(host, direction, wanted, parts, current, known.as_ref()),
+            Content::Parts(parts) => self.parts((host, gate), direction, wanted, parts, current, known.as_ref()),
         }
     }
 
@@ -242,6 +275,7 @@ impl Plan {
             folders,
             parts: Vec::new(),
             inserted: Vec::new(),
+            moved: None,
             chained: false,
         };
         let step = Step::new(&self.project, &wanted.file, current, Some(text.to_owned()));
@@ -252,7 +286,7 @@ impl Plan {
 
     fn parts(
         &mut self,
-        host: Host,
+        (host, gate): (Host, bool),
         direction: Direction,
         wanted: &HostFile,
         parts: &[splice::Part],
@@ -267,11 +301,19 @@ impl Plan {
             self.settle(host.name(), &wanted.file, None);
             return Ok(());
         }
-        let spliced = splice::put(base.as_deref().unwrap_or_default(), parts).map_err(anyhow::Error::msg)?;
+        let key = gate::key(host).filter(|key| gate && parts.iter().any(|part| part.within == [*key]));
+        let taken = key.map(|key| gate::take(host, key, &self.project, base.as_deref())).transpose()?;
+        let left = taken.as_ref().map(|taken| taken.text.as_str()).or(base.as_deref());
+        let spliced = splice::put(left.unwrap_or_default(), parts).map_err(anyhow::Error::msg)?;
         for taken in spliced.present.iter().filter(|part| part.key.as_deref() == Some("portolan")) {
             if !splice::holds(&spliced.text, taken) {
                 self.notes.push(format!("`{}` has your own entry `portolan`, which is kept.", wanted.file.display()));
             }
+        }
+        if let Some(taken) = &taken {
+            self.behind = Some(taken.file());
+            self.notes.push(gate::note(&taken.moved));
+            self.notes.extend(taken.notes.iter().cloned());
         }
         let kept = parts.iter().filter(|part| !spliced.present.contains(part)).cloned().collect();
         let folders = known.map_or_else(|| files::missing_folders(&self.project, &path), |known| known.folders.clone());
@@ -284,6 +326,7 @@ impl Plan {
             folders,
             parts: kept,
             inserted: spliced.inserted,
+            moved: taken.map(|taken| taken.moved),
             chained: false,
         };
         self.steps.push(Step::new(&self.project, &wanted.file, current, Some(spliced.text)));
@@ -346,6 +389,7 @@ impl Plan {
             folders,
             parts: Vec::new(),
             inserted: Vec::new(),
+            moved: None,
             chained: aside || chained,
         };
         let step = Step::new(&self.project, path, current, Some(script.to_owned())).executable();
@@ -374,6 +418,9 @@ fn base(
         return splice::cut(current, &lists, |_, value| hosts::is_ours(host, value)).map(Some);
     };
     if record::digest(current.as_bytes()) == known.digest {
+        if let Some(moved) = &known.moved {
+            return Ok(Some(moved.before()));
+        }
         if known.created {
             return Ok(None);
         }
@@ -385,6 +432,9 @@ fn base(
         *value == part.value || part.key.is_none() && hosts::is_ours(host, value)
     };
     let left = splice::cut(current, &known.parts, ours)?;
+    if let Some(moved) = &known.moved {
+        return moved.put_back(host, &left).map(Some);
+    }
     let nothing = known.created && splice::parsed(&left)? == serde_json::json!({}) && !left.contains('/');
     Ok(if nothing { None } else { Some(left) })
 }

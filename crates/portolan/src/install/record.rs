@@ -7,6 +7,7 @@ use portolan_runtime::pins::Pins;
 use portolan_runtime::trust::Digest;
 use serde::{Deserialize, Serialize};
 
+use super::gate::Moved;
 use super::splice::{Inserted, Part};
 
 /// The path of the record in the project.
@@ -48,6 +49,9 @@ pub(crate) struct InstalledFile {
     /// The inserted texts of these parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) inserted: Vec<Inserted>,
+    /// The servers that are behind the gate instead of in this file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) moved: Option<Moved>,
     /// Whether the earlier hook is kept beside it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) chained: bool,

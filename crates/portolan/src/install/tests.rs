@@ -38,7 +38,7 @@ impl Project {
     }
 
     fn go_as(&self, target: Target, direction: Direction, program: &str) -> bool {
-        let plan = Plan::of(target, direction, false, &self.path(), program).expect("a plan");
+        let plan = Plan::of(target, direction, Extras::default(), &self.path(), program).expect("a plan");
         let changes = !plan.is_empty();
         assert_eq!(changes, !plan.diff().is_empty());
         plan.perform().expect("it is done");
@@ -153,7 +153,7 @@ fn without_a_record_hooks_are_found_again_and_not_put_in_twice() {
 }
 
 fn refusal(project: &Project, target: Target, direction: Direction) -> String {
-    let plan = Plan::of(target, direction, false, &project.path(), "portolan");
+    let plan = Plan::of(target, direction, Extras::default(), &project.path(), "portolan");
     format!("{:#}", plan.err().expect("it is refused"))
 }
 
@@ -263,7 +263,7 @@ fn a_host_brings_the_hooks_of_git_along() {
 
     project.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n");
     project.write(".git/hooks/pre-push.portolan-chained", "#!/bin/sh\n");
-    let plan = Plan::of(host, Direction::Install, false, &project.path(), "portolan").expect("a plan");
+    let plan = Plan::of(host, Direction::Install, Extras::default(), &project.path(), "portolan").expect("a plan");
     assert!(plan.notes.iter().any(|note| note.starts_with("git's own hooks are not installed")), "{:?}", plan.notes);
     plan.perform().expect("the host's are");
     assert!(project.all().contains_key(".codex/hooks.json"));
@@ -411,7 +411,14 @@ fn a_shell_in_a_sandbox_stays_until_everything_is_taken_out() {
     project.write(".claude/settings.json", "{\n  // mine\n  \"env\": { \"A\": \"1\" }\n}\n");
     let before = project.all();
     let target = Target::Host(Host::ClaudeCode);
-    let plan = Plan::of(target, Direction::Install, true, &project.path(), "/opt/portolan").expect("a plan");
+    let plan = Plan::of(
+        target,
+        Direction::Install,
+        Extras { sandbox: true, ..Extras::default() },
+        &project.path(),
+        "/opt/portolan",
+    )
+    .expect("a plan");
     plan.perform().expect("it is done");
     let all = project.all();
     let text = |name: &str| String::from_utf8(all[name].clone()).expect("text");
@@ -432,4 +439,113 @@ fn a_shell_in_a_sandbox_stays_until_everything_is_taken_out() {
     fs::create_dir(project.path().join(".portolan/issues")).expect("a folder is made");
     assert!(project.go_as(target, Direction::Uninstall, "/opt/portolan"));
     assert_eq!(project.all(), before);
+}
+
+fn behind_gate(project: &Project, host: Host) -> Plan {
+    let extras = Extras { gate: true, ..Extras::default() };
+    Plan::of(Target::Host(host), Direction::Install, extras, &project.path(), "/opt/portolan").expect("a plan")
+}
+
+/// A file of each host with servers, and the names of those that the gate can start.
+const SERVERS: [(Host, &str, &str); 5] = [
+    (
+        Host::ClaudeCode,
+        ".mcp.json",
+        "{\n  // mine\n  \"mcpServers\": {\n    \"db\": { \"command\": \"db\", \"env\": { \"T\": \"${T}\" } }, // keep\n    \"web\": { \"type\": \"http\", \"url\": \"https://example.org/mcp\" }\n  }\n}\n",
+    ),
+    (
+        Host::Cursor,
+        ".cursor/mcp.json",
+        "{\"mcpServers\":{\"db\":{\"command\":\"db\",\"args\":[\"${workspaceFolder}/x\",\"${env:T}\"]},\"web\":{\"url\":\"https://example.org/mcp\"}}}",
+    ),
+    (
+        Host::Gemini,
+        ".gemini/settings.json",
+        "{\r\n\t\"theme\": \"x\",\r\n\t\"mcpServers\": { \"db\": { \"command\": \"db\", \"trust\": true }, \"web\": { \"httpUrl\": \"https://example.org/mcp\" } }\r\n}",
+    ),
+    (
+        Host::OpenCode,
+        "opencode.json",
+        "{ \"mcp\": { \"db\": { \"type\": \"local\", \"command\": [\"db\", \"-x\"], \"environment\": { \"T\": \"{env:T}\" }, \"enabled\": false },\n \"web\": { \"type\": \"remote\", \"url\": \"https://example.org/mcp\" } } }\n",
+    ),
+    (
+        Host::Copilot,
+        ".vscode/mcp.json",
+        "{\n\t\"servers\": {\n\t\t\"db\": { \"type\": \"stdio\", \"command\": \"db\", \"cwd\": \"inner\" },\n\t\t\"web\": { \"type\": \"http\", \"url\": \"https://example.org/mcp\" }\n\t}\n}\n",
+    ),
+];
+
+#[test]
+fn servers_move_behind_the_gate_and_back_to_the_last_byte() {
+    for (host, file, text) in SERVERS {
+        let project = Project::new();
+        project.write(file, text);
+        let before = project.all();
+        behind_gate(&project, host).perform().expect("it is done");
+        let installed = project.all();
+        let now = String::from_utf8(installed[file].clone()).expect("text");
+        assert!(now.contains("gate.json") && !now.contains("example.org"), "{host}: {now}");
+        let servers = String::from_utf8(installed[gate::FILE].clone()).expect("text");
+        let source = portolan_core::source::Source::new(gate::FILE, servers.clone());
+        let (read, faults) = portolan_core::dialect::servers(&source);
+        let names: Vec<&str> = read.iter().map(|server| server.name.as_str()).collect();
+        assert!(names == ["db", "web"] && faults.is_empty(), "{host}: {faults:?} {servers}");
+        assert_eq!(read[0].disabled, host == Host::OpenCode);
+        let folder = if host == Host::Copilot { project.path().join("inner") } else { project.path() };
+        assert!(servers.contains(&format!("\"cwd\": {}", serde_json::json!(folder))), "{servers}");
+        for again in [behind_gate(&project, host), ordinary(&project, host)] {
+            assert!(again.is_empty(), "{host}: {}", again.diff());
+        }
+        assert!(project.go_as(Target::Host(host), Direction::Uninstall, "/opt/portolan"));
+        assert_eq!(project.all(), before, "{host}");
+    }
+}
+
+fn ordinary(project: &Project, host: Host) -> Plan {
+    let extras = Extras::default();
+    Plan::of(Target::Host(host), Direction::Install, extras, &project.path(), "/opt/portolan").expect("a plan")
+}
+
+#[test]
+fn a_server_that_is_added_beside_the_gate_is_moved_the_next_time() {
+    let project = Project::new();
+    let (host, file, text) = SERVERS[0];
+    project.write(file, text);
+    behind_gate(&project, host).perform().expect("it is done");
+    let now = fs::read_to_string(project.path().join(file)).expect("a file");
+    let more = now.replacen("\"portolan\"", "\"more\": { \"command\": \"more\" },\n\"portolan\"", 1);
+    project.write(file, &more);
+    behind_gate(&project, host).perform().expect("it is done");
+    let servers = fs::read_to_string(project.path().join(gate::FILE)).expect("a file");
+    assert!(["\"db\"", "\"web\"", "\"more\""].iter().all(|name| servers.contains(name)), "{servers}");
+    project.go_as(Target::Host(host), Direction::Uninstall, "/opt/portolan");
+    let text = fs::read_to_string(project.path().join(file)).expect("a file");
+    let left = splice::parsed(&text).expect("JSON");
+    let names: Vec<&String> = left["mcpServers"].as_object().expect("servers").keys().collect();
+    assert!(names.len() == 3 && text.contains("// mine") && !text.contains("portolan"), "{text}");
+}
+
+#[test]
+fn a_server_that_the_gate_cannot_start_stays() {
+    let project = Project::new();
+    let key = "{\"servers\":{\"web\":{\"url\":\"https://example.org/${input:key}\"}}}";
+    project.write(".vscode/mcp.json", key);
+    let plan = |extras| Plan::of(Target::Host(Host::Copilot), Direction::Install, extras, &project.path(), "portolan");
+    let refused = format!("{:#}", plan(Extras { gate: true, ..Extras::default() }).err().expect("it is refused"));
+    assert!(refused.contains("it has no server that could be moved behind the gate"), "{refused}");
+    assert!(refused.contains("`web` stays where it is: "), "{refused}");
+    project.write(".vscode/mcp.json", &key.replace("\"web\"", "\"db\":{\"command\":\"db\"},\"web\""));
+    let plan = behind_gate(&project, Host::Copilot);
+    assert!(plan.notes.iter().any(|note| note.starts_with("`web` stays where it is")), "{:?}", plan.notes);
+    plan.perform().expect("it is done");
+    let now = fs::read_to_string(project.path().join(".vscode/mcp.json")).expect("a file");
+    assert!(now.contains("example.org") && !now.contains("\"db\""), "{now}");
+    // A file of servers that was changed by hand is not overwritten.
+    project.write(gate::FILE, "{}");
+    let extras = Extras { gate: true, ..Extras::default() };
+    let plan = Plan::of(Target::Host(Host::Copilot), Direction::Install, extras, &project.path(), "portolan");
+    assert!(format!("{:#}", plan.err().expect("it is refused")).contains("it was changed since it was installed"));
+    project.write(".cursor/mcp.json", "{\"mcpServers\":{\"portolan\":{\"command\":\"mine\"}}}");
+    let plan = Plan::of(Target::Host(Host::Cursor), Direction::Install, extras, &project.path(), "portolan");
+    assert!(format!("{:#}", plan.err().expect("it is refused")).contains("your own entry `portolan`"));
 }

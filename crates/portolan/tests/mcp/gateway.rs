@@ -27,6 +27,8 @@ for line in sys.stdin:
         tool = message["params"]["name"]
         with open(file + ".calls", "a") as calls:
             calls.write(tool + "\n")
+        if tool == "wait":
+            continue
         if tool == "die":
             os._exit(7)
         if tool == "refresh":
@@ -78,7 +80,7 @@ fn serve(project: &Project, servers: &Value) {
 }
 
 fn usual() -> Project {
-    let names = ["query", "write", "die", "fail", "refresh"];
+    let names = ["query", "write", "die", "fail", "refresh", "wait"];
     project(&names.map(|name| tool(name, "Does it.")))
 }
 
@@ -162,7 +164,7 @@ fn a_run_that_is_named_decides_about_every_call() {
     let mut free = client(&project, &["--toolset", "none"]);
     assert_eq!(call(&mut free, "write", json!({}))["isError"], false);
     let mut wire = client(&project, &["--toolset", "none", "--run", &run]);
-    assert_eq!(listed(&mut wire), ["die", "fail", "query", "refresh", "write"]);
+    assert_eq!(listed(&mut wire), ["die", "fail", "query", "refresh", "wait", "write"]);
     assert!(text(&call(&mut wire, "write", json!({}))).starts_with("Refused: at `look`"));
     let (said, code) = says(&project, &[&GATE[..], &["--run", "k7m2qx4p"]].concat());
     assert!(said.contains("k7m2qx4p") && code != Some(0), "{said}");
@@ -278,6 +280,104 @@ fn every_call_is_on_record_with_its_result() {
     let (table, _) = says(&project, &["gate", "log"]);
     assert!(table.contains("query of db answered: result, "), "{table}");
     assert!(says(&project, &["flow", "events", "--verify"]).0.contains("all intact"));
+}
+
+/// The entries of the log, as `type outcome` with the ids of their calls.
+fn logged(project: &Project) -> Vec<(String, String)> {
+    let log = std::fs::read_to_string(project.path().join(".portolan/flow-events.jsonl")).unwrap_or_default();
+    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let calls = lines.filter(|line| line["data"]["host"] == "gate").map(|line| {
+        let data = &line["data"];
+        let outcome = data["decision"].as_str().or(data["outcome"].as_str()).unwrap_or_default();
+        let kind = line["type"].as_str().unwrap_or_default();
+        (format!("{kind} {outcome}"), data["call"].as_str().unwrap_or_default().to_owned())
+    });
+    calls.collect()
+}
+
+#[test]
+fn a_cancelled_call_has_an_end_in_the_log() {
+    let project = usual();
+    let mut wire = client(&project, &["--toolset", "none"]);
+    let id = wire.ask_tool("wait", &json!({}));
+    while made(&project) != ["wait"] {}
+    wire.notify("notifications/cancelled", &json!({ "requestId": id, "reason": "enough" }));
+    while logged(&project).len() < 2 {}
+    let log = logged(&project);
+    assert_eq!((log[0].0.as_str(), log[1].0.as_str()), ("flow.tool.invoked allow", "flow.tool.answered cancelled"));
+    assert_eq!(log[0].1, log[1].1, "it is the same call");
+    assert_eq!(call(&mut wire, "query", json!({}))["isError"], false);
+    let (table, _) = says(&project, &["gate", "log"]);
+    assert!(table.contains("wait of db was cancelled after "), "{table}");
+    // A client that leaves cancels as well.
+    wire.ask_tool("wait", &json!({}));
+    while made(&project).len() < 3 {}
+    wire.leave();
+    let log = logged(&project);
+    assert_eq!((log.len(), log[5].0.as_str()), (6, "flow.tool.answered cancelled"));
+}
+
+#[test]
+fn calls_that_are_under_way_together_are_all_on_record_in_order() {
+    let project = usual();
+    let mut wire = client(&project, &["--toolset", "none"]);
+    let asked: Vec<u64> = (0..64).map(|number| wire.ask_tool("query", &json!({ "sql": number }))).collect();
+    for id in asked {
+        assert_eq!(wire.response(id).expect("an answer")["result"]["isError"], false);
+    }
+    // Every answer was on record before the client had it.
+    let log = logged(&project);
+    let invoked: Vec<&String> =
+        log.iter().filter(|(what, _)| what == "flow.tool.invoked allow").map(|(_, call)| call).collect();
+    assert_eq!((log.len(), invoked.len()), (128, 64));
+    for call in invoked {
+        let of_call: Vec<&str> = log.iter().filter(|(_, other)| other == call).map(|(what, _)| what.as_str()).collect();
+        assert_eq!(of_call, ["flow.tool.invoked allow", "flow.tool.answered result"]);
+    }
+    assert!(says(&project, &["flow", "events", "--verify"]).0.contains("all intact"));
+}
+
+#[test]
+fn the_servers_of_a_coding_agent_are_moved_behind_the_gate() {
+    let project = project(&[tool("query", "Reads rows.")]);
+    let db = json!({ "command": "python3", "args": ["db.py", "db.json"], "env": { "DB_TOKEN": "t0p-s3cret-value" } });
+    let before = json!({ "mcpServers": { "db": db } }).to_string();
+    project.write(".mcp.json", &before);
+    let (said, code) = says(&project, &["install", "claude-code", "--gate", "--yes"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("`db` is behind the gate: run `portolan trust .portolan/gate.json`"), "{said}");
+    let text = std::fs::read_to_string(project.path().join(".mcp.json")).expect("it is there");
+    assert!(!text.contains("s3cret"), "{text}");
+    let settings: Value = serde_json::from_str(&text).expect("JSON");
+    let args = settings["mcpServers"]["portolan"]["args"].as_array().expect("arguments").clone();
+    let args: Vec<&str> = args.iter().filter_map(Value::as_str).collect();
+    let (said, _) = says(&project, &args);
+    assert!(said.contains("servers that are not trusted yet"), "{said}");
+    assert!(says(&project, &["doctor"]).0.contains("wrong  gate: "));
+    let (said, code) = says(&project, &["trust", ".portolan/gate.json"]);
+    assert_eq!(code, Some(0), "{said}");
+    let mut wire = Wire::hearing(project.command(&args));
+    wire.shake_hands("2025-11-25", &json!({}));
+    assert!(text_of_call(&mut wire).starts_with(r#"[{}, "t0p-s3cret-value", "#));
+    drop(wire);
+    let mut more = settings.clone();
+    more["mcpServers"]["other"] = json!({ "command": "other" });
+    project.write(".mcp.json", &more.to_string());
+    let (said, _) = says(&project, &["doctor"]);
+    let found = "doubtful  claude-code: `other` in `.mcp.json` is not behind the gate: \
+        run `portolan install claude-code --gate` to move it there";
+    assert!(said.contains(found), "{said}");
+    project.write(".mcp.json", &text);
+    let (said, code) = says(&project, &["install", "claude-code", "--uninstall", "--yes"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(std::fs::read_to_string(project.path().join(".mcp.json")).expect("it is there"), before);
+    assert!(!project.path().join(".portolan/gate.json").exists());
+    let (said, code) = says(&project, &["install", "codex", "--gate", "--yes"]);
+    assert!(said.contains("the MCP servers of `codex` cannot be moved behind the gate") && code == Some(2), "{said}");
+}
+
+fn text_of_call(wire: &mut Wire) -> String {
+    text(&call(wire, "query", json!({}))).to_owned()
 }
 
 /// A guard of the project reads the values of the arguments, whichever way the call comes.
