@@ -5,7 +5,9 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 
 use crate::{Decision, Intent, Judgement, Tool, pattern};
+use portolan_core::diagnostic::clip;
 use portolan_core::expr::{Expr, Jsonata, Scope};
+use portolan_core::schema::Schema;
 
 /// A guard in addition to Portolan's own. It sees data and changes nothing.
 ///
@@ -50,6 +52,8 @@ pub struct DeclaredGuard {
     pub paths: Vec<String>,
     /// The condition, over `tool`, `path`, `command`, `arguments`, `calls`, `branch` and `phase`.
     pub when: Option<Jsonata>,
+    /// The form of the arguments for which the guard does not apply. `None` if their form does not matter.
+    pub schema: Option<Schema>,
     /// The decision on the call: never [`Decision::Allow`].
     pub decision: Decision,
     /// The reason.
@@ -59,8 +63,8 @@ pub struct DeclaredGuard {
 impl PartialEq for DeclaredGuard {
     fn eq(&self, other: &DeclaredGuard) -> bool {
         let text = |guard: &DeclaredGuard| guard.when.as_ref().map(|when| when.text().to_owned());
-        (&self.id, &self.tools, &self.paths, self.decision, &self.reason)
-            == (&other.id, &other.tools, &other.paths, other.decision, &other.reason)
+        (&self.id, &self.tools, &self.paths, &self.schema, self.decision, &self.reason)
+            == (&other.id, &other.tools, &other.paths, &other.schema, other.decision, &other.reason)
             && text(self) == text(other)
     }
 }
@@ -118,9 +122,9 @@ pub(super) const ARGUMENTS: &str = "arguments";
 pub(super) const CALLS: &str = "calls";
 
 impl DeclaredGuard {
-    /// Checks whether its condition reads the arguments of calls.
+    /// Checks whether it reads the arguments of calls.
     pub fn reads_arguments(&self) -> bool {
-        self.reads(ARGUMENTS)
+        self.schema.is_some() || self.reads(ARGUMENTS)
     }
 
     /// Checks whether its condition reads how often the run has made such calls.
@@ -134,8 +138,7 @@ impl DeclaredGuard {
 
     /// Checks whether it is about a tool with these names.
     fn is_about(&self, names: &[String]) -> bool {
-        let is_meant = |wanted: &String| names.iter().any(|name| pattern::matches(wanted, name));
-        self.tools.is_empty() || self.tools.iter().any(is_meant)
+        is_about(&self.tools, names)
     }
 
     /// Returns how often the run has made calls that the guard is about: since its start, and at the present step.
@@ -145,20 +148,39 @@ impl DeclaredGuard {
     }
 
     fn of(&self, intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Option<Judgement> {
-        let Some(when) = &self.when else { return Some(self.said(self.decision, self.reason.clone())) };
+        let reason = match self.unfit(around.arguments)? {
+            Ok(reason) => reason,
+            Err(why) => return Some(self.undecided(around.strict, why)),
+        };
+        let Some(when) = &self.when else { return Some(self.said(self.decision, reason)) };
         let mut data = seen(intent, around, path);
         if let Some(earlier) = around.earlier {
             data[CALLS] = self.counted(earlier);
         }
         let why = match Expr::Jsonata(when.clone()).eval(&Scope::of(&data)) {
-            Ok(Some(Value::Bool(true))) => return Some(self.said(self.decision, self.reason.clone())),
+            Ok(Some(Value::Bool(true))) => return Some(self.said(self.decision, reason)),
             Ok(None | Some(Value::Bool(false) | Value::Null)) => return None,
             Ok(Some(_)) => "its `when` is neither true nor false".to_owned(),
             Err(fault) => fault.to_string(),
         };
-        // A guard that cannot decide never allows a call.
-        let decision = if around.strict { Decision::Block } else { Decision::Ask };
-        Some(self.said(decision, format!("the guard `{}` cannot decide: {why}", self.id)))
+        Some(self.undecided(around.strict, &why))
+    }
+
+    /// Returns the reason of a judgement about these arguments, or why they cannot be checked. `None` if they have the
+    /// required form. Values are not quoted, since reasons are recorded.
+    fn unfit(&self, arguments: Option<&Value>) -> Option<Result<String, &'static str>> {
+        let Some(schema) = &self.schema else { return Some(Ok(self.reason.clone())) };
+        let Some(arguments) = arguments else { return Some(Err("the arguments are not known")) };
+        let faults = schema.check(arguments);
+        let first = faults.first()?;
+        let place = if first.path.is_empty() { "/" } else { &first.path };
+        Some(Ok(format!("{} (the argument at `{}` is not as `schema` requires)", self.reason, clip(place))))
+    }
+
+    /// Returns the judgement of a guard that cannot decide, which never allows a call.
+    fn undecided(&self, strict: bool, why: &str) -> Judgement {
+        let decision = if strict { Decision::Block } else { Decision::Ask };
+        self.said(decision, format!("the guard `{}` cannot decide: {why}", self.id))
     }
 
     fn said(&self, decision: Decision, reason: String) -> Judgement {
@@ -183,6 +205,12 @@ fn seen(intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Value {
     let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::from(value?))));
     let arguments = around.arguments.map(|arguments| (ARGUMENTS.to_owned(), arguments.clone()));
     Value::Object(known.chain(arguments).collect::<Map<_, _>>())
+}
+
+/// Checks whether patterns, or none, mean a tool with these names.
+pub(super) fn is_about(patterns: &[String], names: &[String]) -> bool {
+    let is_meant = |wanted: &String| names.iter().any(|name| pattern::matches(wanted, name));
+    patterns.is_empty() || patterns.iter().any(is_meant)
 }
 
 /// Returns the names of the tool that patterns can match: its own, its kind, and that of the equivalent host tool.

@@ -3,11 +3,13 @@
 
 mod guard;
 mod read;
+mod results;
 #[cfg(test)]
 mod tests;
 
 pub use guard::{DeclaredGuard, EarlierCall, Guard, GuardInput, tool_names};
 pub use read::is_loopback_name;
+pub use results::ResultFilter;
 
 use super::supervisor::Budget;
 
@@ -22,6 +24,8 @@ pub struct Plugins {
     pub notifiers: Vec<Notifier>,
     /// Programs that work on phases, in order.
     pub drivers: Vec<Driver>,
+    /// Filters of what tools of other servers return, in order.
+    pub results: Vec<ResultFilter>,
     /// The built-in guards, which enforce invariants, that the project replaces by its own of the same name.
     pub allow_override: Vec<String>,
 }

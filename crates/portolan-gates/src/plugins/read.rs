@@ -4,11 +4,12 @@
 use core::net::IpAddr;
 
 use super::guard::{ARGUMENTS, CALLS};
-use super::{DeclaredGuard, Driver, Notifier, Plugins, Way};
+use super::{DeclaredGuard, Driver, Notifier, Plugins, ResultFilter, Way};
 use crate::supervisor::{Budget, Scope, Unit, WARN_AT};
 use crate::{Decision, guards};
 use portolan_core::diagnostic::{Diagnostic, clip, list};
 use portolan_core::expr::Jsonata;
+use portolan_core::schema::Schema;
 use portolan_core::source::{self, Entry, Source, Span, Tree, TreeKind};
 
 /// The most guards, notifiers and drivers each, and the most items of a list.
@@ -40,13 +41,14 @@ struct Reader {
 impl Reader {
     fn plugins(&mut self, tree: &Tree) -> Plugins {
         let mut plugins = Plugins::default();
-        let known = ["version", "budgets", "guards", "notifiers", "drivers", "allowOverride"];
+        let known = ["version", "budgets", "guards", "notifiers", "drivers", "results", "allowOverride"];
         for entry in self.fields(tree, "the file of plug-ins", &known) {
             match entry.key.value.as_str() {
                 "budgets" => plugins.budgets = self.budgets(&entry.value),
                 "guards" => plugins.guards = self.each(&entry.value, "guards", Reader::guard),
                 "notifiers" => plugins.notifiers = self.each(&entry.value, "notifiers", Reader::notifier),
                 "drivers" => plugins.drivers = self.each(&entry.value, "drivers", Reader::driver),
+                "results" => plugins.results = self.each(&entry.value, "results", Reader::filter),
                 "allowOverride" => plugins.allow_override = self.texts(&entry.value, "allowOverride"),
                 _ => {}
             }
@@ -107,25 +109,76 @@ impl Reader {
 
     fn guard(&mut self, tree: &Tree) -> Option<DeclaredGuard> {
         let (id, mut reason, mut decision) = (self.id(tree, "guard")?, None, None);
-        let (mut tools, mut paths, mut when) = (Vec::new(), Vec::new(), None);
+        let (mut tools, mut paths, mut when, mut schema) = (Vec::new(), Vec::new(), None, None);
         let of = format!("guard `{}`", clip(&id));
-        for entry in self.fields(tree, &of, &["id", "tools", "paths", "when", "decision", "reason"]) {
+        for entry in self.fields(tree, &of, &["id", "tools", "paths", "when", "schema", "decision", "reason"]) {
             match entry.key.value.as_str() {
                 "tools" => tools = self.texts(&entry.value, "tools"),
                 "paths" => paths = self.texts(&entry.value, "paths"),
                 "when" => when = self.condition(&entry.value),
+                "schema" => schema = self.schema(&entry.value),
                 "decision" => decision = self.decision(&entry.value),
                 "reason" => reason = self.text(&entry.value, "reason"),
                 _ => {}
             }
         }
-        if tools.is_empty() && paths.is_empty() && when.is_none() {
-            let message = format!("{of} has none of `tools`, `paths` and `when`, so it applies to everything");
+        if tools.is_empty() && paths.is_empty() && when.is_none() && schema.is_none() {
+            let message =
+                format!("{of} has none of `tools`, `paths`, `when` and `schema`, so it applies to everything");
             self.faults.push(Diagnostic::error("missing-field", message).at(tree.head()));
         }
         let reason = self.needed(reason.filter(|reason| !reason.trim().is_empty()), tree, &of, "reason")?;
         // A guard without a decision was meant to block.
-        Some(DeclaredGuard { id, tools, paths, when, decision: decision.unwrap_or(Decision::Block), reason })
+        let decision = decision.unwrap_or(Decision::Block);
+        Some(DeclaredGuard { id, tools, paths, when, schema, decision, reason })
+    }
+
+    fn filter(&mut self, tree: &Tree) -> Option<ResultFilter> {
+        let mut filter = ResultFilter { id: self.id(tree, "filter of results")?, ..ResultFilter::default() };
+        let of = format!("filter `{}`", clip(&filter.id));
+        for entry in self.fields(tree, &of, &["id", "tools", "redact", "dropMedia", "maxBytes"]) {
+            match entry.key.value.as_str() {
+                "tools" => filter.tools = self.texts(&entry.value, "tools"),
+                "redact" => filter.redact = self.flag(&entry.value, "redact")?,
+                "dropMedia" => filter.drop_media = self.flag(&entry.value, "dropMedia")?,
+                "maxBytes" => filter.max_bytes = Some(self.size(&entry.value, "maxBytes")?),
+                _ => {}
+            }
+        }
+        if !filter.redact && !filter.drop_media && filter.max_bytes.is_none() {
+            let message = format!("{of} has none of `redact`, `dropMedia` and `maxBytes`, so it does nothing");
+            self.faults.push(Diagnostic::error("missing-field", message).at(tree.head()));
+        }
+        Some(filter)
+    }
+
+    fn flag(&mut self, tree: &Tree, of: &str) -> Option<bool> {
+        if let TreeKind::Bool(flag) = tree.kind {
+            return Some(flag);
+        }
+        self.wrong(&format!("`{of}` must be true or false"), tree.span);
+        None
+    }
+
+    fn size(&mut self, tree: &Tree, of: &str) -> Option<usize> {
+        let size = number(tree).filter(|size| size.fract() == 0.0 && (1.0..=1e9).contains(size));
+        if size.is_none() {
+            self.wrong(&format!("`{of}` must be a whole number, 1 or more"), tree.span);
+        }
+        size.map(|size| size as usize)
+    }
+
+    fn schema(&mut self, tree: &Tree) -> Option<Schema> {
+        match Schema::compile(&tree.value()) {
+            Ok(schema) => Some(schema),
+            Err(faults) => {
+                for fault in faults {
+                    let message = format!("`schema` is not a valid JSON Schema: {fault}");
+                    self.faults.push(Diagnostic::error("bad-schema", message).at(tree.head()));
+                }
+                None
+            }
+        }
     }
 
     fn condition(&mut self, tree: &Tree) -> Option<Jsonata> {
@@ -365,6 +418,12 @@ trait Named {
 }
 
 impl Named for DeclaredGuard {
+    fn name(&self) -> &str {
+        &self.id
+    }
+}
+
+impl Named for ResultFilter {
     fn name(&self) -> &str {
         &self.id
     }

@@ -184,3 +184,49 @@ fn a_guard_that_cannot_tell_lets_nothing_happen() {
         assert!(strict.reason.starts_with("the guard `a` cannot decide: "), "{}", strict.reason);
     }
 }
+
+#[test]
+fn a_guard_knows_the_form_of_arguments() {
+    let text = "guards: [{id: a, tools: 'mcp:db/*', when: '$not(arguments.dry = true)', reason: within the limit,
+        schema: {properties: {amount: {maximum: 100}}, required: [amount]}}]";
+    let (plugins, faults) = Plugins::read(&Source::new("plugins.yaml", text));
+    let guard = &plugins.unwrap_or_else(|| panic!("{faults:?}")).guards[0];
+    assert!(guard.reads_arguments());
+    let tool = Tool::Mcp { server: "db".to_owned(), tool: "pay".to_owned(), does: None };
+    let intent = Intent { tool, name: "mcp__db__pay".to_owned(), ..shell("ls") };
+    let said = |arguments: Option<&serde_json::Value>| {
+        let around = GuardInput { arguments, ..GuardInput::default() };
+        guard.judge(&intent, &around).map(|said| (said.decision, said.reason))
+    };
+    let block = |place: &str| {
+        let reason = format!("within the limit (the argument at `{place}` is not as `schema` requires)");
+        Some((Decision::Block, reason))
+    };
+    assert_eq!(said(Some(&serde_json::json!({ "amount": 100 }))), None);
+    assert_eq!(said(Some(&serde_json::json!({ "amount": 101 }))), block("/amount"));
+    assert_eq!(said(Some(&serde_json::json!({}))), block("/"));
+    assert_eq!(said(Some(&serde_json::json!({ "dry": true }))), None);
+    assert_eq!(said(None).map(|(decision, _)| decision), Some(Decision::Ask));
+    let (none, faults) = Plugins::read(&Source::new("plugins.yaml", "guards: [{id: a, schema: {type: 7}, reason: r}]"));
+    assert!(
+        none.is_none() && faults.iter().any(|fault| fault.message.contains("not a valid JSON Schema")),
+        "{faults:?}"
+    );
+}
+
+#[test]
+fn filters_of_results_are_read() {
+    let plugins = read("results: [{id: r, tools: 'mcp:db/*', redact: true, dropMedia: true, maxBytes: 5}]");
+    let filter = &plugins.results[0];
+    assert!(filter.redact && filter.drop_media && filter.max_bytes == Some(5));
+    assert!(filter.is_about(&["mcp:db/query".to_owned()]) && !filter.is_about(&["mcp:files/read".to_owned()]));
+    expect![[r#"
+        1 missing-field: filter `a` has none of `redact`, `dropMedia` and `maxBytes`, so it does nothing
+        1 wrong-type: `maxBytes` must be a whole number, 1 or more
+        1 wrong-type: `redact` must be true or false
+        1 unknown-field: filter `d` has no `cut`
+    "#]]
+    .assert_eq(&faults(
+        "results: [{id: a}, {id: b, maxBytes: 0.5}, {id: c, redact: 1}, {id: d, redact: true, cut: 1}]",
+    ));
+}
