@@ -43,6 +43,7 @@ pub mod facts;
 pub mod findings;
 pub mod guards;
 pub mod guidelines;
+pub mod injection;
 mod intent;
 mod judgement;
 pub mod merge;

@@ -21,6 +21,28 @@ pub fn permit(workflow: &Workflow, run: &Run, intent: &Intent, is_own: impl FnOn
     }
 }
 
+/// Checks whether the rules at an open position name the tool of a call among those that they allow.
+pub fn grants(workflow: &Workflow, run: &Run, intent: &Intent) -> bool {
+    let names = names(intent);
+    let positions = run.positions();
+    let mut open = positions.iter().filter(|(_, frame)| is_open(&frame.place));
+    open.any(|(_, frame)| {
+        let rules = workflow.flow(&frame.flow).tools_at(frame.place.node());
+        rules.is_some_and(|rules| rules.allow.is_some() && refused(&rules, intent, &names).is_none())
+    })
+}
+
+/// Judges a call that no step grants, where what no step grants is denied.
+pub fn denied_by_default(intent: &Intent) -> Judgement {
+    let reason = format!("no open step allows `{}`, and what no step allows is denied here", intent.name);
+    let remedies = vec!["begin or continue a run whose step allows the tool by name".to_owned()];
+    Judgement { remedies, ..Judgement::new(GUARD, Decision::Block, reason) }
+}
+
+fn is_open(place: &Place) -> bool {
+    !matches!(place, Place::Arrived { .. } | Place::Ended { .. })
+}
+
 /// Judges a call that [`permit`] allows as an edit of files: a shell, or a server's tool that is known for it, may edit
 /// files as well.
 pub fn permit_edit(workflow: &Workflow, run: &Run, intent: &Intent) -> Option<Judgement> {
@@ -34,8 +56,7 @@ pub fn permit_edit(workflow: &Workflow, run: &Run, intent: &Intent) -> Option<Ju
 /// the names that a pattern may match the tool by.
 fn refusal(workflow: &Workflow, run: &Run, intent: &Intent, names: &[String]) -> Option<(NodeId, String)> {
     let positions = run.positions();
-    let open =
-        positions.iter().filter(|(_, frame)| !matches!(frame.place, Place::Arrived { .. } | Place::Ended { .. }));
+    let open = positions.iter().filter(|(_, frame)| is_open(&frame.place));
     let mut refusal = None;
     for (_, frame) in open {
         let node = frame.place.node();

@@ -30,6 +30,7 @@ fn finding(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
         (Some("guard" | "hook"), _) if has("--help") || has("-h") => None,
         (Some("guard" | "hook"), _) => Some(of_hooks()),
         (Some("trust" | "approve"), _) => Some(for_a_person("allows what the project's files ask for")),
+        (Some("gate"), Some("accept" | "allow" | "refuse")) => Some(for_a_person("decides about tools and calls")),
         (Some("install"), _) if has("--uninstall") => Some(for_a_person("removes the gates")),
         // An installation pins the present state of the files.
         (Some("install"), _) => Some(for_a_person("records what the gates rely on")),

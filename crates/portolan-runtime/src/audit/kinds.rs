@@ -61,6 +61,9 @@ kinds! {
     /// the tool says so, `failed`, or `cancelled` if the call ended before its answer), `ms`, and `bytes` and
     /// `resultDigest`, or `reason` if it failed.
     ToolAnswered = "flow.tool.answered",
+    /// A tool of another server has a text that looks like instructions to a model; it was passed on unchanged:
+    /// `server`, `toolName`, `where` (`description` or `result`), `sign` (the words).
+    ToolSuspicious = "flow.tool.suspicious",
     /// A commit's message is not in the project's form: `sha`, `subject`, `expected`.
     CommitFormatViolation = "flow.commit.format.violation",
     /// A phase, guard, driver or notifier was replaced by another of its name: `registry`, `id`, `invariant`.

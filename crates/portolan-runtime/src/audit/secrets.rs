@@ -153,7 +153,7 @@ fn announces(word: &str, after: &str) -> bool {
 }
 
 /// Checks whether a name ends with the name of a secret, as `DB_PASSWORD` and `client-secret` do.
-fn is_secret_name(name: &str) -> bool {
+pub(crate) fn is_secret_name(name: &str) -> bool {
     let folded: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     NAMES.iter().any(|secret| folded.ends_with(secret))
 }

@@ -6,14 +6,17 @@ use std::time::SystemTime;
 
 use super::Stamp;
 
+/// The state of files.
+type Stamps = Vec<(PathBuf, Stamp)>;
+
 /// A value, and the state of the files that it was read from.
 #[derive(Debug)]
-pub(crate) struct Cached<T>(Mutex<Option<(T, Vec<(PathBuf, Stamp)>)>>);
+pub(crate) struct Cached<T>(Mutex<Option<(T, Stamps)>>);
 
 /// The state of files before they are read.
 pub(crate) struct BeforeReading {
     /// `None` if a later change might not show in the metadata.
-    stamps: Option<Vec<(PathBuf, Stamp)>>,
+    stamps: Option<Stamps>,
 }
 
 impl BeforeReading {

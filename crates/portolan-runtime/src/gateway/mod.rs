@@ -10,8 +10,12 @@
 
 mod calls_log;
 mod ending;
+mod filters;
+mod hiding;
 mod names;
+mod parked;
 mod pinned;
+mod suspicious;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +40,10 @@ use crate::store::RunId;
 
 use calls_log::CallsLog;
 use ending::CallEnd;
+use hiding::Hidden;
+use suspicious::Reported;
 
+pub use parked::{Parked, ParkedCall, ParkedCalls, ParkedDecision};
 pub use pinned::{ToolPins, Withheld, WithheldTool};
 
 /// The name of the gateway among the hosts that call guards, in the log.
@@ -65,6 +72,9 @@ pub struct Gateway {
     listed: Mutex<Listed>,
     /// Held while a call is judged that others may count.
     turn: tokio::sync::Mutex<()>,
+    /// The tools that are hidden. `None` if none ever are.
+    hidden: Option<Hidden>,
+    reported: Reported,
     changes: watch::Sender<u64>,
     tell: Tell,
 }
@@ -149,8 +159,29 @@ impl Gateway {
             .with_service(Arc::clone(&service));
         let pins = ToolPins::of(&service)?;
         let log = CallsLog::of(keeper.clone());
+        let reported = Reported::default();
         let (listed, turn, changes) = (Mutex::default(), tokio::sync::Mutex::default(), watch::Sender::new(0));
-        Ok(Gateway { service, servers, keeper, log, run, pins, taken, listed, turn, changes, tell })
+        Ok(Gateway {
+            service,
+            servers,
+            keeper,
+            log,
+            run,
+            pins,
+            taken,
+            listed,
+            turn,
+            hidden: None,
+            reported,
+            changes,
+            tell,
+        })
+    }
+
+    /// Denies the calls that no step allows by name.
+    #[must_use]
+    pub fn denying_by_default(self) -> Gateway {
+        Gateway { keeper: self.keeper.denying_by_default(), ..self }
     }
 
     /// Asks all servers for their tools, and continues to follow their lists in the background. Returns when all have
@@ -169,6 +200,9 @@ impl Gateway {
             }
         };
         let _late = timeout(PATIENCE, all).await;
+        if self.hidden.is_some() {
+            tokio::spawn(Arc::clone(self).follow_runs());
+        }
     }
 
     /// Follows the list of a server.
@@ -199,6 +233,7 @@ impl Gateway {
         match found {
             Ok((tools, mut withheld)) => {
                 *last = Some((Arc::clone(&tools), stamp));
+                self.report_descriptions(server, &tools);
                 let names: Vec<String> =
                     withheld.iter().map(|(name, why)| format!("`{}` ({})", clip(name), why.said())).collect();
                 let tools = tools.iter().map(|tool| (tool.clone(), withheld.remove(&tool.name))).collect();
@@ -304,7 +339,9 @@ impl Gateway {
             let mut judged = self.judged(call, intent, record, answer);
             if let Err(error) = appending.done().await {
                 judged.answer = judged.answer.unrecorded(&error);
-                judged.end.take().map(CallEnd::forget);
+                if let Some(end) = judged.end.take() {
+                    end.forget();
+                }
             }
             return judged;
         }
@@ -350,14 +387,15 @@ impl Gateway {
     /// Performs a call that was allowed, by its judgement or by a person. Returns the result as the server wrote it.
     ///
     /// # Errors
-    /// The server did not answer. What it answered is no error, whatever it says.
+    /// The server did not answer, or the filters of results cannot be read. What it answered is no error, whatever it
+    /// says.
     pub async fn perform(
         self: &Arc<Self>,
         mut judged: JudgedCall,
         meta: Map<String, Value>,
     ) -> Result<Value, CallError> {
         let end = judged.end.take().unwrap_or_else(|| self.end_of(&judged)).begun();
-        let GatewayCall { tool, arguments, .. } = judged.call;
+        let JudgedCall { call: GatewayCall { tool, arguments, .. }, intent, record, .. } = judged;
         let limit = self.servers.timeout_ms(&tool.server).map_or(CALL_TIMEOUT, Duration::from_millis);
         let call =
             ToolCall { server: &tool.server, tool: &tool.tool.name, arguments, timeout: limit, in_all: None, meta };
@@ -365,7 +403,12 @@ impl Gateway {
         if end.answered(&result).done().await.is_err() {
             (self.tell)("the answer of a call could not be recorded: check `portolan flow events --verify`");
         }
-        result
+        let result = result?;
+        self.report_result(&record, &tool, &result);
+        match self.keeper.result_filters(&intent).await {
+            Ok(filters) => Ok(filters::apply(&filters, result)),
+            Err(error) => Err(CallError::unfiltered(&tool.server, &error)),
+        }
     }
 
     /// Records that a person allowed a call about which they were asked.
@@ -378,7 +421,9 @@ impl Gateway {
         let appending = self.log.append(vec![entry]);
         judged.end = Some(self.end_of(judged));
         appending.done().await.map_err(|error| {
-            judged.end.take().map(CallEnd::forget);
+            if let Some(end) = judged.end.take() {
+                end.forget();
+            }
             ServiceError::failed("not_recorded", error.message, error.help)
         })
     }

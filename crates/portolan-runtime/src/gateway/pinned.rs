@@ -233,7 +233,7 @@ fn hides(tool: &Tool) -> bool {
 }
 
 /// Returns all texts of a value, keys included.
-fn texts(value: &serde_json::Value) -> String {
+pub(super) fn texts(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),
         serde_json::Value::Array(items) => items.iter().map(texts).collect(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use portolan_gates::Guidelines;
-use portolan_gates::plugins::DeclaredGuard;
+use portolan_gates::plugins::{DeclaredGuard, Plugins, ResultFilter};
 
 use crate::audit::{Log, OpenLog};
 use crate::bindings::{self, BoundRun};
@@ -31,6 +31,7 @@ pub(super) struct ProjectFiles {
 pub(crate) struct Declared {
     pub(super) rules: Guidelines,
     pub(super) guards: Vec<DeclaredGuard>,
+    pub(super) results: Vec<ResultFilter>,
     /// The event log. `None` in a process that judges one call, and if its place is in doubt.
     pub(super) log: Option<OpenLog>,
 }
@@ -41,7 +42,9 @@ impl Declared {
     /// # Errors
     /// They cannot be read, or have faults.
     pub(super) fn read(project: &Path) -> Result<Declared, ServiceError> {
-        Ok(Declared { rules: rules::rules(project)?, guards: plugins::guards(project)?, log: None })
+        let rules = rules::rules(project)?;
+        let Plugins { guards, results, .. } = plugins::load(project)?;
+        Ok(Declared { rules, guards, results, log: None })
     }
 
     /// Checks whether a guard counts the earlier calls of a run.

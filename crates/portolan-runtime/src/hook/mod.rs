@@ -51,7 +51,7 @@ use portolan_core::run::Bypass;
 use portolan_core::value::Timestamp;
 use portolan_gates::guards::{self, Edit};
 use portolan_gates::plugins::Guard;
-use portolan_gates::{Decision, Guidelines, Intent, Judgement, Tool};
+use portolan_gates::{Decision, Guidelines, Intent, Judgement, Tool, permit};
 use tokio::runtime::Handle;
 
 use crate::audit::{self, Durability};
@@ -100,6 +100,8 @@ pub struct Gatekeeper {
     service: Option<Arc<Service>>,
     /// The files of the project, in such a process.
     files: Option<Arc<ProjectFiles>>,
+    /// Whether calls are denied that no step allows by name.
+    denies: bool,
 }
 
 impl Gatekeeper {
@@ -115,6 +117,7 @@ impl Gatekeeper {
             hook: None,
             service: None,
             files: None,
+            denies: false,
         }
     }
 
@@ -137,6 +140,12 @@ impl Gatekeeper {
         let clock = self.clock.clone();
         let files = self.project.clone().map(|project| Arc::new(ProjectFiles::of(project, clock)));
         Gatekeeper { service: Some(service), files, ..self }
+    }
+
+    /// Denies the calls that no step allows by name.
+    #[must_use]
+    pub(crate) fn denying_by_default(self) -> Gatekeeper {
+        Gatekeeper { denies: true, ..self }
     }
 
     /// Adds a guard beside all others; the strictest one decides. If it panics, a person is asked, or the call is
@@ -256,6 +265,9 @@ impl Gatekeeper {
         look(&mut found);
         let mut judgements = guards::judge(intent, &found.reading, &found.scene, rules);
         judgements.extend(gate.permitted.iter().cloned());
+        judgements.extend(
+            (self.denies && !gate.granted && gate.permitted.is_empty()).then(|| permit::denied_by_default(intent)),
+        );
         if !gate.as_edit.is_empty() {
             found.mark_ignored();
             let edit = guards::edits(intent, &found.reading, &found.scene, rules);

@@ -1,10 +1,14 @@
 //! Judges calls of tools of other servers without waiting, in a process that judges many: from what it has read of the
 //! project's files, as long as none of them has changed.
 
+use std::sync::Arc;
+
+use portolan_gates::plugins::{ResultFilter, tool_names};
 use portolan_gates::{Intent, Tool};
 
 use super::{Answerable, Gatekeeper, Record, digest, run_of};
 use crate::audit::{AtOnce, AuditError, Durability, LogEntry};
+use crate::error::ServiceError;
 use crate::service::Gate;
 
 /// A judgement that is not on record yet.
@@ -49,6 +53,39 @@ impl Gatekeeper {
         (gate.flow.is_none() && gate.over.is_empty()).then_some(gate)
     }
 
+    /// Checks whether the steps of the runs that bind the caller allow a tool. If they cannot be read, its calls say why.
+    pub(crate) async fn step_allows(&self, intent: &Intent) -> bool {
+        let (Some(files), Some(service)) = (&self.files, &self.service) else { return true };
+        let bound = match files.bound_at_once() {
+            Some(bound) => bound,
+            None => files.bound(|| service.binding_processes().to_vec()),
+        };
+        let Ok(attached) = self.attached.as_deref().map(run_of).transpose() else { return true };
+        match service.flow().gate_bound(attached.as_ref(), &bound, Some(intent)).await {
+            Ok(gate) => gate.permitted.is_empty() && (gate.granted || !self.denies),
+            Err(_unreadable) => true,
+        }
+    }
+
+    /// Returns the filters of what a tool returns.
+    ///
+    /// # Errors
+    /// The file that declares them cannot be read or has faults.
+    pub(crate) async fn result_filters(&self, intent: &Intent) -> Result<Vec<ResultFilter>, ServiceError> {
+        let Some(files) = &self.files else { return Ok(Vec::new()) };
+        // The call's judgement has just read them.
+        let declared = match files.last_declared() {
+            Some(declared) => declared,
+            None => {
+                let files = Arc::clone(files);
+                let read = tokio::task::spawn_blocking(move || files.declared()).await;
+                read.unwrap_or_else(|_panicked| Err(unread()))?
+            }
+        };
+        let names = tool_names(intent);
+        Ok(declared.results.iter().filter(|filter| filter.is_about(&names)).cloned().collect())
+    }
+
     /// Appends entries of calls that were judged to the log, if that takes no waiting.
     ///
     /// # Errors
@@ -79,10 +116,13 @@ impl Gatekeeper {
     }
 }
 
+fn unread() -> ServiceError {
+    ServiceError::failed("plugins_unreadable", "the filters of results cannot be read", "try again")
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use std::fs;
-    use std::sync::Arc;
 
     use portolan_gates::Decision;
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::error::ServiceError;
+
 /// A call without a reply. A reply that reports an error of the tool itself (`isError`) is not one of these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallError {
@@ -65,6 +67,12 @@ impl CallErrorKind {
 }
 
 impl CallError {
+    /// Returns the error of a call whose result cannot be filtered as the project requires.
+    pub(crate) fn unfiltered(server: &str, why: &ServiceError) -> CallError {
+        let message = format!("the result is withheld, because it cannot be filtered: {}", why.message);
+        CallError::new(CallErrorKind::Unusable, server, message, &*why.help)
+    }
+
     pub(super) fn new(
         kind: CallErrorKind,
         server: &str,

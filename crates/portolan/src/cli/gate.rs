@@ -1,5 +1,7 @@
 //! `portolan gate`: other MCP servers behind the gates.
 
+mod parked;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +10,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use portolan_core::diagnostic::clip;
 use portolan_runtime::audit::{self, Filter, Line, project_log, time_of};
 use portolan_runtime::clock::{Clock, rfc3339};
-use portolan_runtime::gateway::{Gateway, HOST, ToolPins, WithheldTool};
+use portolan_runtime::gateway::{Gateway, HOST, ParkedDecision, ToolPins, WithheldTool};
 use portolan_runtime::servers::{PoolOptions, ServerSetup, Servers};
 use portolan_runtime::service::{Options, Service, ServiceError};
 use portolan_runtime::store::RunId;
@@ -51,6 +53,13 @@ struct Serve {
     /// The tools of Portolan's own that are offered too, separated by commas.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "SET", default_value = "tasks")]
     toolset: Vec<OwnTools>,
+    /// List only the tools that the open steps allow, and announce changes.
+    /// Clients of MCP 2026-07-28, whose lists must not vary, see all.
+    #[arg(long)]
+    hide: bool,
+    /// What holds for a call that no step allows or denies by name.
+    #[arg(long, value_enum, value_name = "DECISION", default_value = "allow")]
+    default: DefaultDecision,
     #[command(flatten)]
     over_http: HttpArgs,
     #[command(flatten)]
@@ -69,11 +78,22 @@ enum OwnTools {
     None,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DefaultDecision {
+    /// It is allowed, unless a guard objects.
+    Allow,
+    /// It is refused, also if there is no run.
+    Deny,
+}
+
 #[derive(Subcommand)]
 enum Verb {
     Log(Log),
     Diff(Diff),
     Accept(Accept),
+    Waiting(Waiting),
+    Allow(Allow),
+    Refuse(Refuse),
 }
 
 /// List the calls, with their decisions and results.
@@ -114,12 +134,44 @@ struct Accept {
     yes: bool,
 }
 
+/// Show the calls that wait for a person, with their arguments.
+///
+/// Example: portolan gate waiting
+#[derive(Args)]
+struct Waiting {}
+
+/// Allow a call that waits. The same call passes once when it is made again.
+///
+/// Example: portolan gate allow q1a2b3c4d5e6
+#[derive(Args)]
+struct Allow {
+    /// The token of the call, as `portolan gate waiting` shows it.
+    #[arg(value_name = "TOKEN")]
+    token: String,
+    /// Do not ask for confirmation.
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Refuse a call that waits.
+///
+/// Example: portolan gate refuse q1a2b3c4d5e6
+#[derive(Args)]
+struct Refuse {
+    /// The token of the call, as `portolan gate waiting` shows it.
+    #[arg(value_name = "TOKEN")]
+    token: String,
+}
+
 pub(super) fn run(args: &Gate, common: &Common) -> anyhow::Result<Exit> {
     match &args.verb {
         None => serve(&args.serve, common),
         Some(Verb::Log(args)) => log(args, common),
         Some(Verb::Diff(Diff {})) => diff(common),
         Some(Verb::Accept(args)) => accept(args, common),
+        Some(Verb::Waiting(Waiting {})) => parked::list(common),
+        Some(Verb::Allow(args)) => parked::decide(&args.token, ParkedDecision::Allow, args.yes, common),
+        Some(Verb::Refuse(args)) => parked::decide(&args.token, ParkedDecision::Refuse, true, common),
     }
 }
 
@@ -156,7 +208,13 @@ fn serve(args: &Serve, common: &Common) -> anyhow::Result<Exit> {
     }
     let taken: BTreeSet<String> = sets.iter().flat_map(|set| set.tools.names()).collect();
     let run = args.run.as_deref().map(run_of).transpose()?;
-    let gateway = super::block_on(Gateway::new(Arc::clone(&service), servers, run, taken, tell(notes.clone())))??;
+    let mut gateway = super::block_on(Gateway::new(Arc::clone(&service), servers, run, taken, tell(notes.clone())))??;
+    if args.default == DefaultDecision::Deny {
+        gateway = gateway.denying_by_default();
+    }
+    if args.hide {
+        gateway = gateway.hiding();
+    }
     sets.push(named("gate", mcp::gateway(Arc::clone(&service), Arc::new(gateway))));
     match port {
         Some(port) => over_http(service, sets, port, &args.over_http, &output)?,
@@ -236,6 +294,10 @@ fn said(line: &Line) -> String {
         }
         "flow.tool.answered" if line.data["outcome"] == "cancelled" => {
             format!("{} of {} was cancelled after {} ms", text("toolName"), text("server"), line.data["ms"])
+        }
+        "flow.tool.suspicious" => {
+            let (tool, server) = (text("toolName"), text("server"));
+            format!("a {} of {tool} of {server} looks like instructions: `{}`", text("where"), text("sign"))
         }
         "flow.tool.answered" => format!(
             "{} of {} answered: {}, {} bytes in {} ms",

@@ -45,6 +45,9 @@ pub(super) type Text<'a> = Pin<Box<dyn Future<Output = Option<Result<ResourceCon
 pub(super) type Messages<'a> =
     Pin<Box<dyn Future<Output = Option<Result<GetPromptResponse, ServiceError>>> + Send + 'a>>;
 
+/// The future tools of a list.
+pub(super) type Listing<'a> = Pin<Box<dyn Future<Output = Vec<Tool>> + Send + 'a>>;
+
 /// The future values that complete an argument.
 pub(super) type Completion<'a> = Pin<Box<dyn Future<Output = Vec<String>> + Send + 'a>>;
 
@@ -79,6 +82,11 @@ pub(super) trait Toolset: Send + Sync {
 
     /// Returns its tools, in the order in which they are listed.
     fn tools(&self) -> Vec<Tool>;
+
+    /// Returns the tools for a client whose list may depend on the position of runs.
+    fn open_tools(&self) -> Listing<'_> {
+        Box::pin(async { self.tools() })
+    }
 
     /// Checks whether it answers calls of a tool, which need not be listed.
     fn has(&self, tool: &str) -> bool {
@@ -477,9 +485,12 @@ impl ServerHandler for Face {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.toolset.tools()))
+        // From 2026-07-28 on, a list must not vary.
+        let may_vary = context.protocol_version().is_none_or(|version| version < ProtocolVersion::V_2026_07_28);
+        let tools = if may_vary { self.toolset.open_tools().await } else { self.toolset.tools() };
+        Ok(ListToolsResult::with_all_items(tools))
     }
 
     async fn call_tool(

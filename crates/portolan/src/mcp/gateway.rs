@@ -7,7 +7,7 @@ use std::sync::Arc;
 use portolan_core::diagnostic::clip;
 use portolan_core::run::Actor;
 use portolan_gates::Decision;
-use portolan_runtime::gateway::{Gateway, GatewayCall, JudgedCall, OfferedTool};
+use portolan_runtime::gateway::{Gateway, GatewayCall, JudgedCall, OfferedTool, Parked};
 use portolan_runtime::service::{Caller, Request, Service, ServiceError, View};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ResultType, ServerCapabilities,
@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::ask::{self, Asking, PendingQuestions, Question};
-use super::face::{Answer, Manners, Toolset, result};
+use super::face::{Answer, Listing, Manners, Toolset, result};
 use super::graph::CLOSING;
 use super::leading;
 use super::several::ServedTools;
@@ -82,7 +82,15 @@ impl Server {
                     }
                     self.gateway.allowed_by_person(&mut judged, name(&said.caller)).await?;
                 }
-                Asking::Answered(_) | Asking::Declined => return Ok(self.refused(&judged, &caller).await),
+                Asking::Answered(_) => return Ok(self.refused(&judged, &caller).await),
+                Asking::Declined if self.can_ask(&caller) => return Ok(self.refused(&judged, &caller).await),
+                Asking::Declined => match self.gateway.park(&judged).await {
+                    Ok(Parked::Allowed(person)) => self.gateway.allowed_by_person(&mut judged, &person).await?,
+                    parked => {
+                        judged.answer.remedies.splice(0..0, [told(parked)]);
+                        return Ok(self.refused(&judged, &caller).await);
+                    }
+                },
                 Asking::Pending(question) => return Ok(question.into()),
             },
         }
@@ -100,6 +108,11 @@ impl Server {
         Ok(done.into())
     }
 
+    /// Checks whether the client can ask its person, and the answer would count.
+    fn can_ask(&self, caller: &Caller) -> bool {
+        caller.can_ask && self.service.people().client_may_ask("portolan gate allow").is_ok()
+    }
+
     /// Asks the person at the client about a call. Declined if only another person could answer.
     async fn ask(
         &self,
@@ -108,7 +121,7 @@ impl Server {
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<Asking, ServiceError> {
-        if !caller.can_ask || self.service.people().client_may_ask("portolan gate log").is_err() {
+        if !self.can_ask(caller) {
             return Ok(Asking::Declined);
         }
         let OfferedTool { server, tool, .. } = judged.tool();
@@ -159,6 +172,19 @@ impl Server {
     }
 }
 
+/// Returns what is to be done about a call that waits for a person, or was refused by one.
+fn told(parked: Result<Parked, ServiceError>) -> String {
+    match parked {
+        Ok(Parked::Waits(token)) => format!(
+            "a person must allow it: they see it with `portolan gate waiting`, and allow it with \
+             `portolan gate allow {token}`; then make the same call again, which passes once"
+        ),
+        Ok(Parked::Refused(person)) => format!("{} has refused this call: do something else", clip(&person)),
+        Ok(Parked::Allowed(person)) => format!("{} has allowed it", clip(&person)),
+        Err(error) => format!("no person can be asked: {}; {}", error.message, error.help),
+    }
+}
+
 /// Returns the caller's name: a program's, or a person's.
 fn name(caller: &Caller) -> &str {
     match &caller.by {
@@ -197,6 +223,10 @@ impl Toolset for Server {
 
     fn tools(&self) -> Vec<Tool> {
         self.gateway.offered().iter().filter_map(|tool| shown(tool)).collect()
+    }
+
+    fn open_tools(&self) -> Listing<'_> {
+        Box::pin(async { self.gateway.open().await.iter().filter_map(|tool| shown(tool)).collect() })
     }
 
     /// Checks whether a server has the tool, withheld or not.

@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 use super::connection::serve_stdio;
-use super::face::{Answer, Completion, Manners, Messages, Text, Toolset, Work};
+use super::face::{Answer, Completion, Listing, Manners, Messages, Text, Toolset, Work};
 use super::transport::Bounds;
 
 /// A toolset and its requirements.
@@ -130,6 +130,16 @@ impl Toolset for Several {
     fn tools(&self) -> Vec<Tool> {
         let mut seen = BTreeSet::new();
         self.sets.iter().flat_map(|set| set.tools()).filter(|tool| seen.insert(tool.name.clone())).collect()
+    }
+
+    fn open_tools(&self) -> Listing<'_> {
+        Box::pin(async {
+            let (mut seen, mut tools) = (BTreeSet::new(), Vec::new());
+            for set in &self.sets {
+                tools.extend(set.open_tools().await.into_iter().filter(|tool| seen.insert(tool.name.clone())));
+            }
+            tools
+        })
     }
 
     fn has(&self, tool: &str) -> bool {

@@ -35,6 +35,8 @@ pub struct Gate {
     pub people: BTreeSet<String>,
     /// The judgements of the steps of all these runs on the call, if any.
     pub permitted: Vec<Judgement>,
+    /// Whether a step of these runs names the tool of the call among those that it allows.
+    pub granted: bool,
     /// Their judgements if the call wrote a file, if they allow it otherwise.
     pub(crate) as_edit: Vec<Judgement>,
     /// The tools that all these steps allow, as they write them. `None` if none of the runs limits its tools.
@@ -166,6 +168,7 @@ impl Gate {
             let first = run.positions().first().map(|(_, frame)| format!("{}@{}", frame.place.node(), frame.since));
             (self.run, self.step) = (id.clone(), first);
         }
+        self.granted |= intent.is_some_and(|intent| permit::grants(workflow, run, intent));
         let permitted = intent.and_then(|intent| permit::permit(workflow, run, intent, is_own));
         if permitted.is_none() {
             let edits = intent.filter(|intent| may_edit(intent));

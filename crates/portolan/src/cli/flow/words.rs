@@ -28,6 +28,7 @@ fn sentence(kind: Kind) -> &'static str {
         Kind::GuardTamper => "{what} was tampered with: {where}",
         Kind::ToolInvoked => "{toolName} was called",
         Kind::ToolAnswered => "{toolName} of {server} answered: {outcome}",
+        Kind::ToolSuspicious => "a {where} of {toolName} of {server} looks like instructions: {sign}",
         Kind::CommitFormatViolation => "{sha} does not follow the commit format: {subject}",
         Kind::RegistryReplaced => "{id} of {registry} was replaced",
         Kind::QuestionSent => "asked {replyToken}: {body}",
