@@ -44,9 +44,11 @@ fn the_examples_of_help_work() {
         };
         // These have tests of their own: the demo, servers that wait for their clients, and what needs a run that was
         // interrupted, or of a token, a branch that would be merged, a task that is far enough, a question, a budget, an agent, a terminal, a tool that is withheld.
-        const OWN: [&str; 14] = [
+        const OWN: [&str; 16] = [
             "gate --mcp",
             "gate accept",
+            "gate allow",
+            "gate refuse",
             "runs resume",
             "runs migrate",
             "merge-gate",

@@ -212,6 +212,10 @@ impl Toolset for Server {
         self.tools.clone()
     }
 
+    fn has(&self, tool: &str) -> bool {
+        self.tools.iter().any(|known| known.name == tool)
+    }
+
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
         Box::pin(async move {
             let answer = self.perform(&request, &context).await;

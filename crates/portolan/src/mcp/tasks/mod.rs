@@ -110,6 +110,10 @@ impl Toolset for Server {
         self.tools.clone()
     }
 
+    fn has(&self, tool: &str) -> bool {
+        self.tools.iter().any(|known| known.name == tool)
+    }
+
     fn project(&self) -> Option<&Project> {
         Some(&self.project)
     }
