@@ -41,7 +41,10 @@ fn main() {
     let Some(server) = Server::start() else { return };
     server.sql(RAW);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime needs nothing");
-    println!("{:<24}{:>12}{:>12}{:>10}{:>12}{:>12}", "callers", "raw /s", "store /s", "ratio", "raw p50 ms", "store p50 ms");
+    println!(
+        "{:<24}{:>12}{:>12}{:>10}{:>12}{:>12}",
+        "callers", "raw /s", "store /s", "ratio", "raw p50 ms", "store p50 ms"
+    );
     for callers in CALLERS {
         let (mut raws, mut stores) = (Vec::new(), Vec::new());
         for _ in 0..rounds {

@@ -14,7 +14,7 @@ pub enum StoreAt {
     /// In a SQLite file.
     File(PathBuf),
     /// In a PostgreSQL database.
-    Postgres(PostgresAddress),
+    Postgres(Box<PostgresAddress>),
     /// In any other store.
     Custom(Arc<dyn Store>),
 }
@@ -28,7 +28,7 @@ impl StoreAt {
             StoreAt::File(path) => {
                 Arc::new(SqliteStore::at(path, Keyring::in_folder(data)).definitions_in(definitions))
             }
-            StoreAt::Postgres(address) => Arc::new(PostgresStore::at(address.clone(), Keyring::in_folder(data))),
+            StoreAt::Postgres(address) => Arc::new(PostgresStore::at((**address).clone(), Keyring::in_folder(data))),
             StoreAt::Custom(store) => Arc::clone(store),
         }
     }

@@ -1,6 +1,7 @@
 //! A PostgreSQL server of a test's own, with the programs that are installed.
 
 use std::fs;
+use std::io::Write as _;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,8 @@ impl Server {
     /// Returns a running server, or `None` if there is no PostgreSQL on this machine, and says so.
     pub(crate) fn start() -> Option<Server> {
         let Some(programs) = programs() else {
-            eprintln!("NOT CHECKED: there is no PostgreSQL on this machine; install `postgresql`");
+            let said = "NOT CHECKED: there is no PostgreSQL on this machine; install `postgresql`\n";
+            std::io::stderr().write_all(said.as_bytes()).expect("standard error is there");
             return None;
         };
         let folder = tempfile::tempdir().expect("a folder");

@@ -255,7 +255,7 @@ fn store_at(store: &Path) -> Result<StoreAt, ServiceError> {
     };
     let password = std::env::var("PGPASSWORD").ok();
     match text.parse::<PostgresAddress>() {
-        Ok(address) => Ok(StoreAt::Postgres(address.with_password(password.as_deref()))),
+        Ok(address) => Ok(StoreAt::Postgres(Box::new(address.with_password(password.as_deref())))),
         Err(error) => {
             let text = error.to_string();
             let (message, help) = text.split_once("; ").unwrap_or((&text, "correct the address"));

@@ -35,7 +35,7 @@ impl Machine {
 
     /// Begins a run as an agent of this machine would, and reports its first work.
     fn begins(&self) -> String {
-        let store = StoreAt::Postgres(self.store.parse().expect("an address"));
+        let store = StoreAt::Postgres(Box::new(self.store.parse().expect("an address")));
         let options = Options { store, trust: Some(self.project.person()), ..Options::of(self.project.path()) };
         let service = Service::new(options).expect("a service");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
