@@ -113,7 +113,10 @@ fn tls(address: &PostgresAddress) -> Result<ClientConfig, StoreError> {
     let mut roots = RootCertStore::empty();
     let unread = |why: &str| {
         let path = path.display();
-        unusable(format!("the certificates in `{path}` cannot be read ({why}): name a PEM file with `sslrootcert`"))
+        unusable(format!(
+            "the certificates in `{path}` cannot be read ({}): name a PEM file with `sslrootcert`",
+            fault::told(why)
+        ))
     };
     for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unread(&error.to_string()))? {
         let certificate = certificate.map_err(|error| unread(&error.to_string()))?;

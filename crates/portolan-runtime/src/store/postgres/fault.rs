@@ -91,7 +91,7 @@ pub(super) fn is_of_schema(error: &Error) -> bool {
 fn of_database(address: &PostgresAddress, error: &Error) -> StoreError {
     let Some(code) = error.code() else { return of_connection(address, error) };
     let said = error.as_db_error().map_or_else(|| error.to_string(), |error| error.message().to_owned());
-    let unavailable = |what: &str, remedy: &str| StoreError::Unavailable(format!("{what} ({said}): {remedy}"));
+    let unavailable = |what: &str, remedy: &str| StoreError::Unavailable(format!("{what} ({}): {remedy}", told(&said)));
     match code {
         code if *code == SqlState::DISK_FULL => StoreError::Full,
         code if *code == SqlState::READ_ONLY_SQL_TRANSACTION => StoreError::Failed {
@@ -142,7 +142,12 @@ fn of_connection(address: &PostgresAddress, error: &Error) -> StoreError {
         why if why.contains("password") => "add it to the address, or set `PGPASSWORD`",
         _ => "check that the server runs there, then try again",
     };
-    StoreError::Unavailable(format!("`{address}` cannot be reached ({why}): {remedy}"))
+    StoreError::Unavailable(format!("`{address}` cannot be reached ({}): {remedy}", told(&why)))
+}
+
+/// Returns a reason without the characters that separate a message from its remedy.
+pub(super) fn told(why: &str) -> String {
+    why.replace(": ", ", ")
 }
 
 /// Checks whether the connection ended, or could not be made, for a reason of the network.

@@ -135,6 +135,18 @@ async fn what_is_wrong_with_a_server_is_said() {
          allow encryption there, or add `sslmode=disable` where the network is trusted"
     );
     drop(store(&server, "postgres").list(ListFilter::default()).await.expect("it makes the tables"));
+    server.sql("ALTER ROLE ann SET default_transaction_read_only = on");
+    let replica = store(&server, "postgres");
+    replica.list(ListFilter::default()).await.expect("it can be read");
+    let refused = replica.keep_definition(&Digest::of("{}"), &"{}".into()).await.expect_err("nothing is written");
+    assert!(matches!(refused, StoreError::Failed { code: "read_only", .. }), "{refused:?}");
+    server.sql("SET transaction_read_only = off; ALTER ROLE ann RESET default_transaction_read_only");
+    let missing = fault(&*store(&server, "postgres?sslrootcert=/missing/ca.pem")).await;
+    assert!(
+        missing.starts_with("store_unavailable: the certificates in `/missing/ca.pem` cannot be read ("),
+        "{missing}"
+    );
+    assert!(missing.ends_with("); name a PEM file with `sslrootcert`"), "{missing}");
     server.sql("UPDATE portolan.portolan_store SET version = 99");
     assert_eq!(
         said(&server, "postgres").await,
