@@ -6,6 +6,8 @@
 #![cfg(unix)]
 #![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
 
+#[path = "support/moves.rs"]
+mod moves;
 #[path = "../src/store/contract/sample.rs"]
 mod sample;
 #[path = "../tests/common/postgres.rs"]
@@ -15,7 +17,8 @@ mod server;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portolan_runtime::store::{Digest, Keyring, ListFilter, NewRun, PostgresStore, Record, RunId, Store};
+use moves::{call, open};
+use portolan_runtime::store::{Keyring, ListFilter, PostgresStore, RunId, Store};
 use sample::Sample;
 use server::Server;
 use tokio_postgres::NoTls;
@@ -129,31 +132,6 @@ async fn appends(server: &Server, callers: usize, time: Duration) -> (f64, f64) 
         latencies.extend(task.await.expect("nobody panics"));
     }
     rate(latencies, begin.elapsed())
-}
-
-async fn open(store: &dyn Store) -> RunId {
-    let Sample { run, event, changes } = Sample::opened("mend the door");
-    let (id, records) = (RunId::random(), vec![Record { seq: 1, event, changes }]);
-    let (definition, definition_text) = (Digest::of("{}"), "{}".into());
-    let new = NewRun { id: id.clone(), definition, definition_text, cover: None, run, records };
-    store.create(new).await.expect("there is room");
-    id
-}
-
-async fn call(store: Arc<dyn Store>, id: RunId, time: Duration) -> Vec<Duration> {
-    let (begin, mut latencies) = (Instant::now(), Vec::new());
-    let mut sample = Sample::opened("mend the door");
-    for seq in 1.. {
-        if begin.elapsed() >= time {
-            break;
-        }
-        let each = Instant::now();
-        sample = sample.moved("agent", "implement");
-        let record = Record { seq: seq + 1, event: sample.event.clone(), changes: sample.changes.clone() };
-        store.append(&id, seq, &record, &sample.run).await.expect("nobody else writes this run");
-        latencies.push(each.elapsed());
-    }
-    latencies
 }
 
 /// The first page of a list of many runs, which are copies of one.

@@ -4,6 +4,8 @@
 //! another. Rounds of all measurements follow one another, so that each is compared with the disk of the same moment.
 #![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
 
+#[path = "support/moves.rs"]
+mod moves;
 #[path = "../src/store/contract/sample.rs"]
 mod sample;
 
@@ -13,8 +15,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portolan_runtime::store::{Digest, Keyring, NewRun, Record, RunId, SqliteStore, Store};
-use sample::Sample;
+use moves::{call, open};
+use portolan_runtime::store::{Keyring, SqliteStore, Store};
 use tempfile::TempDir;
 
 fn main() {
@@ -91,35 +93,4 @@ fn appends(file: &Path, callers: usize, time: Duration) -> Rate {
         }
         Rate::of(latencies, begin.elapsed())
     })
-}
-
-async fn open(store: &dyn Store) -> RunId {
-    let Sample { run, event, changes } = Sample::opened("mend the door");
-    let (id, records) = (RunId::random(), vec![Record { seq: 1, event, changes }]);
-    let new = NewRun {
-        id: id.clone(),
-        definition: Digest::of("{}"),
-        definition_text: "{}".into(),
-        cover: None,
-        run,
-        records,
-    };
-    store.create(new).await.expect("there is room");
-    id
-}
-
-async fn call(store: Arc<dyn Store>, id: RunId, time: Duration) -> Vec<Duration> {
-    let (begin, mut latencies) = (Instant::now(), Vec::new());
-    let mut sample = Sample::opened("mend the door");
-    for seq in 1.. {
-        if begin.elapsed() >= time {
-            break;
-        }
-        let each = Instant::now();
-        sample = sample.moved("agent", "implement");
-        let record = Record { seq: seq + 1, event: sample.event.clone(), changes: sample.changes.clone() };
-        store.append(&id, seq, &record, &sample.run).await.expect("nobody else writes this run");
-        latencies.push(each.elapsed());
-    }
-    latencies
 }

@@ -66,7 +66,7 @@ impl PostgresStore {
     }
 
     /// Returns the store with leases that last for `term` unless they are renewed. The holder renews them three times in
-    /// that time. All machines must use the same term.
+    /// that time.
     #[must_use]
     pub fn lease_term(self, term: Duration) -> PostgresStore {
         PostgresStore { term, ..self }

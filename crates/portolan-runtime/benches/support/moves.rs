@@ -1,0 +1,39 @@
+//! Moves of runs of a store, each caller waiting for each of its moves.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use portolan_runtime::store::{Digest, NewRun, Record, RunId, Store};
+
+use crate::sample::Sample;
+
+pub(crate) async fn open(store: &dyn Store) -> RunId {
+    let Sample { run, event, changes } = Sample::opened("mend the door");
+    let (id, records) = (RunId::random(), vec![Record { seq: 1, event, changes }]);
+    let new = NewRun {
+        id: id.clone(),
+        definition: Digest::of("{}"),
+        definition_text: "{}".into(),
+        cover: None,
+        run,
+        records,
+    };
+    store.create(new).await.expect("there is room");
+    id
+}
+
+pub(crate) async fn call(store: Arc<dyn Store>, id: RunId, time: Duration) -> Vec<Duration> {
+    let (begin, mut latencies) = (Instant::now(), Vec::new());
+    let mut sample = Sample::opened("mend the door");
+    for seq in 1.. {
+        if begin.elapsed() >= time {
+            break;
+        }
+        let each = Instant::now();
+        sample = sample.moved("agent", "implement");
+        let record = Record { seq: seq + 1, event: sample.event.clone(), changes: sample.changes.clone() };
+        store.append(&id, seq, &record, &sample.run).await.expect("nobody else writes this run");
+        latencies.push(each.elapsed());
+    }
+    latencies
+}
