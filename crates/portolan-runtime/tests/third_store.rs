@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use calls::{Calls, FunctionCall};
 use portolan_core::run::{Actor, Opening, Run};
+use portolan_core::value::Timestamp;
 use portolan_runtime::drive::{self, Control, Phase};
 use portolan_runtime::graphs::Graphs;
 use portolan_runtime::servers::PoolOptions;
@@ -44,6 +45,7 @@ struct Row {
     cover: Opening,
     run: Run,
     records: Vec<Record>,
+    due: Option<Timestamp>,
 }
 
 struct LeaseRow {
@@ -106,7 +108,7 @@ impl Store for Remote {
             tables.definitions.entry(new.definition.clone()).or_insert(new.definition_text);
             let (number, definition, records) = (tables.runs.len(), new.definition, new.records);
             let cover = new.cover.unwrap_or_else(|| new.run.opening.clone());
-            tables.runs.insert(new.id, Row { number, definition, cover, run: new.run, records });
+            tables.runs.insert(new.id, Row { number, definition, cover, run: new.run, records, due: None });
             Ok(())
         })
     }
@@ -118,6 +120,7 @@ impl Store for Remote {
             if row.seq() != expected_seq {
                 return Err(StoreError::Conflict { actual_seq: row.seq() });
             }
+            row.due = record.due(run_after);
             row.records.push(record.clone());
             row.run = run_after.clone();
             Ok(())
@@ -167,6 +170,34 @@ impl Store for Remote {
             let row = LeaseRow { machine: self.machine.clone(), token, until: Instant::now() + EXPIRY };
             tables.leases.insert(id.clone(), row);
             Ok(Box::new(Renewed::begin(self.clone(), id.clone(), token)) as Box<dyn Lease>)
+        })
+    }
+
+    fn claim(&self, now: Timestamp, limit: usize) -> Reply<'_, Vec<(RunId, Box<dyn Lease>)>> {
+        Box::pin(async move {
+            let due = |row: &Row| row.due.is_some_and(|due| due.0 <= now.0);
+            let mut ids: Vec<_> = {
+                let tables = self.tables();
+                let due = tables.runs.iter().filter(|(_, row)| due(row));
+                due.map(|(id, row)| (row.due.map(|due| due.0), id.clone())).collect()
+            };
+            ids.sort();
+            let mut claimed = Vec::new();
+            for (_, id) in ids {
+                if claimed.len() < limit
+                    && let Ok(lease) = self.lease(&id).await
+                {
+                    claimed.push((id, lease));
+                }
+            }
+            Ok(claimed)
+        })
+    }
+
+    fn defer<'a>(&'a self, id: &'a RunId, until: Option<Timestamp>) -> Reply<'a, ()> {
+        reply(move || {
+            self.tables().runs.get_mut(id).ok_or_else(|| StoreError::no_run(id))?.due = until;
+            Ok(())
         })
     }
 

@@ -51,6 +51,36 @@ impl Run {
         self.pending(workflow).iter().filter_map(|effect| effect.not_before).min_by_key(|time| time.0)
     }
 
+    /// Returns the time from which the run continues without an agent and without a person; a time in the past if it
+    /// does so at once. `None` if it waits for somebody, or is over.
+    ///
+    /// The checks of a report belong to whoever reported: the run waits for them.
+    pub fn continues_at(&self) -> Option<Timestamp> {
+        let at_once = Timestamp(i64::MIN);
+        let has_effects =
+            |frame: &Frame| matches!(frame.place, Place::Conversing { .. }) || frame.inner().next().is_none();
+        let time = |(_, frame): (FramePath, &Frame)| match &frame.place {
+            Place::Passing { .. } => Some(at_once),
+            Place::Calling { not_before, .. } => Some(not_before.unwrap_or(at_once)),
+            Place::Conversing { talk, .. } => match &talk.doing {
+                ModelActivity::Asking(patience) | ModelActivity::Judging { patience, .. } => {
+                    Some(patience.not_before.unwrap_or(at_once))
+                }
+                // Otherwise the state waits for workflows, which are frames of their own.
+                ModelActivity::Using { settled, open } => {
+                    let is_left = |call: &str| {
+                        settled.iter().all(|(id, _)| id != call) && open.iter().all(|item| item.name.as_str() != call)
+                    };
+                    asked_for(talk).iter().any(|call| is_left(&call.id)).then_some(at_once)
+                }
+                ModelActivity::Checking { .. } => Some(at_once),
+                ModelActivity::Held { .. } => None,
+            },
+            place => self.answers_itself(place),
+        };
+        self.frames(&has_effects).into_iter().filter_map(time).min_by_key(|time| time.0)
+    }
+
     /// Returns the timeouts of the questions whose time is up at `now`.
     pub fn overdue(&self, now: Timestamp) -> Vec<EffectId> {
         let overdue = |(path, frame): (FramePath, &Frame)| {
@@ -145,7 +175,9 @@ impl At<'_> {
         let Kind::Call(call) = &flow.step(self.node).node.kind else { return None };
         let limits = self.workflow.root().interface.as_ref().map(|interface| interface.limits);
         let deadline = self.run.opening.since.zip(limits).map(|(since, limits)| since.after_ms(limits.max_ms));
-        let after_crash = if call.idempotent { AfterCrash::Repeat } else { AfterCrash::Ask };
+        // A call that waits for its next attempt may be made again, by its definition.
+        let may_repeat = call.idempotent || not_before.is_some();
+        let after_crash = if may_repeat { AfterCrash::Repeat } else { AfterCrash::Ask };
         let what = EffectKind::Call(ToolCall {
             server: call.server.value.clone(),
             tool: call.tool.value.clone(),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portolan_core::run::{Opening, Run};
+use portolan_core::value::Timestamp;
 
 use super::definitions::Definitions;
 use super::lease::Driven;
@@ -36,6 +37,7 @@ struct Journal {
     cover: Option<Opening>,
     run: Run,
     records: Vec<Record>,
+    due: Option<Timestamp>,
 }
 
 impl Store for MemoryStore {
@@ -104,6 +106,22 @@ impl Store for MemoryStore {
             Ok(Box::new(self.driven.take(id)?) as Box<dyn Lease>)
         })
     }
+
+    fn claim(&self, now: Timestamp, limit: usize) -> Reply<'_, Vec<(RunId, Box<dyn Lease>)>> {
+        Box::pin(async move {
+            let due = self.shelf().due(now);
+            let leases = due.into_iter().filter_map(|id| self.driven.take(&id).ok().map(|held| (id, held)));
+            Ok(leases.take(limit).map(|(id, held)| (id, Box::new(held) as Box<dyn Lease>)).collect())
+        })
+    }
+
+    fn defer<'a>(&'a self, id: &'a RunId, until: Option<Timestamp>) -> Reply<'a, ()> {
+        Box::pin(async move {
+            let mut shelf = self.shelf();
+            shelf.runs.get_mut(id).ok_or_else(|| StoreError::no_run(id))?.due = until;
+            Ok(())
+        })
+    }
 }
 
 impl MemoryStore {
@@ -126,7 +144,7 @@ impl Shelf {
         let NewRun { id, definition, definition_text, cover, run, records } = new;
         let btree_map::Entry::Vacant(place) = self.runs.entry(id) else { return Err(StoreError::Taken) };
         self.definitions.entry(definition.clone()).or_insert(definition_text);
-        place.insert(Journal { number, definition, cover, run, records });
+        place.insert(Journal { number, definition, cover, run, records, due: None });
         self.version += 1;
         Ok(())
     }
@@ -138,12 +156,20 @@ impl Shelf {
         }
         journal.records.push(record.clone());
         journal.run = run_after.clone();
+        journal.due = record.due(run_after);
         self.version += 1;
         Ok(())
     }
 
     fn journal(&self, id: &RunId) -> Result<&Journal, StoreError> {
         self.runs.get(id).ok_or_else(|| StoreError::no_run(id))
+    }
+
+    fn due(&self, now: Timestamp) -> Vec<RunId> {
+        let due = self.runs.iter().filter_map(|(id, journal)| Some((journal.due?, id)));
+        let mut due: Vec<_> = due.filter(|(due, _)| due.0 <= now.0).collect();
+        due.sort_by_key(|(due, _)| due.0);
+        due.into_iter().map(|(_, id)| id.clone()).collect()
     }
 
     fn list(&self, filter: ListFilter) -> Vec<Summary> {

@@ -21,6 +21,7 @@ mod summary;
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use portolan_core::run::{Change, Event, Opening, Run};
 use portolan_core::value::Timestamp;
@@ -111,6 +112,33 @@ pub trait Store: Send + Sync {
     /// Refused with [`StoreError::UnderWay`] while another caller has it.
     fn lease<'a>(&'a self, id: &'a RunId) -> Reply<'a, Box<dyn Lease>>;
 
+    /// Acquires the leases of up to `limit` runs that continue by themselves at `now` and that nobody drives, the one
+    /// that has waited longest first. A run of another caller may be among them that has continued meanwhile.
+    ///
+    /// An appended record sets that time: see [`Record::due`]. A new run has none, because its creator drives it.
+    fn claim(&self, now: Timestamp, limit: usize) -> Reply<'_, Vec<(RunId, Box<dyn Lease>)>>;
+
+    /// Sets the time from which [`claim`](Store::claim) returns a run, until its next record; `None` for never.
+    fn defer<'a>(&'a self, id: &'a RunId, until: Option<Timestamp>) -> Reply<'a, ()>;
+
+    /// Completes when something has been stored since `mark` was set, by any handle, and sets `mark`. It may also
+    /// complete without a reason, as it does for `None`.
+    fn changed<'a>(&'a self, mark: &'a mut Option<u64>) -> Reply<'a, ()> {
+        Box::pin(async move {
+            loop {
+                let version = self.version().await?;
+                if version.is_some() && version != *mark {
+                    *mark = version;
+                    return Ok(());
+                }
+                tokio::time::sleep(LOOK).await;
+                if version.is_none() {
+                    return Ok(());
+                }
+            }
+        })
+    }
+
     /// Stores a definition bundle by itself, for a run outside the store. An existing one does not change.
     fn keep_definition<'a>(&'a self, digest: &'a Digest, text: &'a Arc<str>) -> Reply<'a, ()>;
 
@@ -180,6 +208,22 @@ pub struct ListFilter {
 impl Default for ListFilter {
     fn default() -> ListFilter {
         ListFilter { open_only: false, limit: 100 }
+    }
+}
+
+/// The time in milliseconds for which a run that continues at once is left to whoever stored its last record.
+const GRACE: i64 = 2_000;
+/// How often a store without notifications is asked for changes.
+const LOOK: Duration = Duration::from_millis(50);
+
+impl Record {
+    /// Returns the time from which [`Store::claim`] returns the run after this record. `None` for never.
+    ///
+    /// This is when the run continues by itself: see [`Run::continues_at`]. A run that continues at once is left for two
+    /// seconds to whoever stored the record.
+    pub fn due(&self, run_after: &Run) -> Option<Timestamp> {
+        let grace = Timestamp(self.event.at.0.saturating_add(GRACE));
+        run_after.continues_at().map(|time| if time.0 <= self.event.at.0 { grace } else { time })
     }
 }
 

@@ -17,6 +17,7 @@
 //! # });
 //! ```
 
+mod claims;
 mod definitions;
 mod journal;
 mod leases;
@@ -84,6 +85,9 @@ const PROMISES: &[(&str, Promise)] = promises! {
     definitions: runs_share_definitions definitions_are_kept_without_a_run definitions_are_found_by_their_beginning;
     leases: one_caller_drives_a_run_at_a_time of_many_callers_exactly_one_drives a_lease_is_held_until_it_is_dropped
         a_lease_that_is_lost_says_so;
+    claims: a_run_is_claimed_when_its_time_has_come a_run_that_continues_at_once_is_left_to_its_writer_first
+        a_run_that_waits_for_somebody_is_not_claimed a_run_is_put_off_until_its_next_record
+        the_run_that_has_waited_longest_is_claimed_first of_many_workers_each_takes_other_runs a_change_is_noticed;
 };
 
 /// Checks that a store fulfils every guarantee. `make` creates an empty store for each of them.

@@ -34,11 +34,15 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The number of the advisory lock of a migration: "Port".
 const MIGRATION_LOCK: i64 = 0x506f_7274;
 /// The schema, version by version. A released one is never edited: add another.
-const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 impl Database {
     pub(super) fn at(address: PostgresAddress) -> Database {
         Database { pool: pool(&address), address, is_ready: OnceCell::new() }
+    }
+
+    pub(super) fn address(&self) -> &PostgresAddress {
+        &self.address
     }
 
     /// Does something with a connection. `job` gets the number of the attempt: where a connection breaks or a
@@ -99,7 +103,7 @@ fn pool(address: &PostgresAddress) -> Result<Pool, StoreError> {
 }
 
 /// Returns the settings of encrypted connections: the server's certificate must be valid for its name.
-fn tls(address: &PostgresAddress) -> Result<ClientConfig, StoreError> {
+pub(super) fn tls(address: &PostgresAddress) -> Result<ClientConfig, StoreError> {
     let unusable = |why: String| StoreError::Unavailable(why);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();

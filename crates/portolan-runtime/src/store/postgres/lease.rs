@@ -20,6 +20,18 @@ const TAKE: &str = "INSERT INTO leases AS l (run, holder, until, fence)
     ON CONFLICT (run) DO UPDATE SET holder = excluded.holder, until = excluded.until, fence = l.fence + 1
         WHERE l.until < clock_timestamp() OR l.holder = excluded.holder
     RETURNING fence";
+/// Takes the leases of runs that continue by themselves and that nobody drives. Other callers skip these rows.
+const CLAIM: &str = "WITH due AS (
+        SELECT p.run FROM positions p LEFT JOIN leases l ON l.run = p.run
+        WHERE p.due <= $1 AND (l.until IS NULL OR l.until < clock_timestamp())
+        ORDER BY p.due LIMIT $2 FOR UPDATE OF p SKIP LOCKED
+    ), taken AS (
+        INSERT INTO leases AS l (run, holder, until, fence)
+        SELECT run, $3, clock_timestamp() + $4 * interval '1 millisecond', 1 FROM due
+        ON CONFLICT (run) DO UPDATE SET holder = excluded.holder, until = excluded.until, fence = l.fence + 1
+            WHERE l.until < clock_timestamp()
+        RETURNING run, fence
+    ) SELECT r.id, t.fence FROM taken t JOIN runs r ON r.number = t.run";
 const HOLDER: &str = "SELECT l.holder FROM runs r LEFT JOIN leases l ON l.run = r.number WHERE r.id = $1";
 const RENEW: &str = "UPDATE leases l SET until = clock_timestamp() + $3 * interval '1 millisecond'
     FROM runs r WHERE r.id = $1 AND l.run = r.number AND l.fence = $2";
@@ -51,12 +63,10 @@ pub(super) struct Held {
 }
 
 pub(super) async fn take(shared: Arc<Shared>, id: RunId, term: Duration, jobs: Jobs) -> Result<Held, StoreError> {
-    let holder = format!("{} {:016x}", host(), fastrand::u64(..));
-    let millis = i32::try_from(term.as_millis()).unwrap_or(i32::MAX);
-    let taken = Instant::now();
+    let (holder, millis, taken) = (holder(), millis(term), Instant::now());
     let fence = async |client: &mut Object, _| -> Result<Result<i64, StoreError>, Trouble> {
         let statement = client.prepare_cached(TAKE).await?;
-        if let Some(row) = client.query_opt(&statement, &[&id.as_str(), &holder, &f64::from(millis)]).await? {
+        if let Some(row) = client.query_opt(&statement, &[&id.as_str(), &holder, &millis]).await? {
             return Ok(Ok(row.get(0)));
         }
         let statement = client.prepare_cached(HOLDER).await?;
@@ -73,10 +83,46 @@ pub(super) async fn take(shared: Arc<Shared>, id: RunId, term: Duration, jobs: J
         Ok(Err(StoreError::UnderWay { run: id.clone(), holder }))
     };
     let fence = shared.database.with(fence).await??;
-    shared.fences.held().insert(id.clone(), fence);
-    let (says, lost) = watch::channel(false);
-    let renewal = spawn_local(renew(Arc::clone(&shared), id.clone(), fence, term, taken, says)).abort_handle();
-    Ok(Held { shared, id, fence, lost, renewal, jobs })
+    Ok(Held::taken(shared, id, fence, (term, taken), jobs))
+}
+
+/// Takes the leases of up to `limit` runs that continue by themselves at `now`. Leases that a broken connection took
+/// expire.
+pub(super) async fn claim(
+    shared: Arc<Shared>,
+    (now, limit): (i64, i64),
+    term: Duration,
+    jobs: Jobs,
+) -> Result<Vec<(RunId, Held)>, StoreError> {
+    let (millis, taken) = (millis(term), Instant::now());
+    let claimed = async |client: &mut Object, _| -> Result<_, Trouble> {
+        let statement = client.prepare_cached(CLAIM).await?;
+        Ok(client.query(&statement, &[&now, &limit, &holder(), &millis]).await?)
+    };
+    let rows = shared.database.with(claimed).await?;
+    let held = rows.iter().filter_map(|row| Some((RunId::parse(row.get(0))?, row.get(1))));
+    Ok(held
+        .map(|(id, fence)| (id.clone(), Held::taken(Arc::clone(&shared), id, fence, (term, taken), jobs.clone())))
+        .collect())
+}
+
+/// Returns a name of this holder that no other has.
+fn holder() -> String {
+    format!("{} {:016x}", host(), fastrand::u64(..))
+}
+
+fn millis(term: Duration) -> f64 {
+    f64::from(i32::try_from(term.as_millis()).unwrap_or(i32::MAX))
+}
+
+impl Held {
+    /// Returns a lease that was taken, and renews it.
+    fn taken(shared: Arc<Shared>, id: RunId, fence: i64, (term, taken): (Duration, Instant), jobs: Jobs) -> Held {
+        shared.fences.held().insert(id.clone(), fence);
+        let (says, lost) = watch::channel(false);
+        let renewal = spawn_local(renew(Arc::clone(&shared), id.clone(), fence, term, taken, says)).abort_handle();
+        Held { shared, id, fence, lost, renewal, jobs }
+    }
 }
 
 /// Renews a lease until it is lost.
@@ -88,10 +134,10 @@ async fn renew(
     mut renewed: Instant,
     says: watch::Sender<bool>,
 ) {
-    let millis = i32::try_from(term.as_millis()).unwrap_or(i32::MAX);
+    let millis = millis(term);
     let again = async |client: &mut Object, _| {
         let statement = client.prepare_cached(RENEW).await?;
-        Ok(client.execute(&statement, &[&id.as_str(), &fence, &f64::from(millis)]).await?)
+        Ok(client.execute(&statement, &[&id.as_str(), &fence, &millis]).await?)
     };
     loop {
         sleep(term / 3).await;

@@ -8,6 +8,7 @@ mod address;
 mod connect;
 mod fault;
 mod lease;
+mod listen;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use portolan_core::run::Run;
+use portolan_core::value::Timestamp;
 use tokio::sync::oneshot;
 
 use super::rows::{NewRows, Row, Sizes};
@@ -165,6 +167,31 @@ impl Store for PostgresStore {
             let jobs = self.work()?.jobs.clone();
             let held = self.on_thread(move |shared| lease::take(shared, id, term, jobs)).await?;
             Ok(Box::new(held) as Box<dyn Lease>)
+        })
+    }
+
+    fn claim(&self, now: Timestamp, limit: usize) -> Reply<'_, Vec<(RunId, Box<dyn Lease>)>> {
+        let term = self.term;
+        Box::pin(async move {
+            let jobs = self.work()?.jobs.clone();
+            let asked = (now.0, i64::try_from(limit).unwrap_or(i64::MAX));
+            let claimed = self.on_thread(move |shared| lease::claim(shared, asked, term, jobs)).await?;
+            Ok(claimed.into_iter().map(|(id, held)| (id, Box::new(held) as Box<dyn Lease>)).collect())
+        })
+    }
+
+    fn defer<'a>(&'a self, id: &'a RunId, until: Option<Timestamp>) -> Reply<'a, ()> {
+        let (id, until) = (id.clone(), until.map(|until| until.0));
+        Box::pin(self.on_thread(move |shared| write::defer(shared, id, until)))
+    }
+
+    fn changed<'a>(&'a self, mark: &'a mut Option<u64>) -> Reply<'a, ()> {
+        Box::pin(async move {
+            let mut news = self.work()?.news(&self.shared);
+            let seen = *mark;
+            let count = news.wait_for(|count| Some(*count) != seen).await.map_err(|_| ended())?;
+            *mark = Some(*count);
+            Ok(())
         })
     }
 

@@ -9,6 +9,7 @@ use super::super::contract::{Subject, append, check, create, new_run};
 use super::super::store_error;
 use super::*;
 use portolan_core::run::Opening;
+use portolan_core::value::Timestamp;
 
 #[path = "../../../tests/common/postgres.rs"]
 mod server;
@@ -119,6 +120,24 @@ async fn a_dump_is_a_backup() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn tables_of_the_first_version_are_taken_over() {
+    let Some(server) = Server::start() else { return };
+    let sample = Sample::opened("mend the door");
+    let id = create(&*store(&server, "postgres"), &sample).await;
+    let first = include_str!("schema/1.sql");
+    let functions = &first[first.find("CREATE FUNCTION").expect("it has functions")..];
+    server.sql(&format!(
+        "SET search_path = portolan; DROP FUNCTION create_run; DROP FUNCTION append_records; DROP INDEX due_positions;
+         ALTER TABLE positions DROP COLUMN due; UPDATE portolan_store SET version = 1; {functions}"
+    ));
+    let after = store(&server, "postgres");
+    append(&*after, &id, 1, &sample.clone().moved("agent", "a")).await.expect("it is the next one");
+    after.defer(&id, Some(Timestamp(7))).await.expect("it can be handed over");
+    let claimed = after.claim(Timestamp(7), 1).await.expect("it can be claimed");
+    assert_eq!(claimed.into_iter().map(|(id, _)| id).collect::<Vec<_>>(), [id]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_wrong_with_a_server_is_said() {
     let Some(mut server) = Server::start() else { return };
     let port = server.address("");
@@ -150,7 +169,7 @@ async fn what_is_wrong_with_a_server_is_said() {
     server.sql("UPDATE portolan.portolan_store SET version = 99");
     assert_eq!(
         said(&server, "postgres").await,
-        "store_unavailable: `SERVER/postgres` has a run store of version 99, and this release knows versions up to 1; \
+        "store_unavailable: `SERVER/postgres` has a run store of version 99, and this release knows versions up to 2; \
          use a newer release of portolan, or name another schema"
     );
     server.sql("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0");

@@ -1,16 +1,16 @@
 //! The store's own thread. Its tasks go on whether or not their callers wait, and end before the store is gone.
 
 use std::sync::mpsc as channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::Builder;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{LocalSet, spawn_local};
 
-use super::Shared;
 use super::write::{self, Append};
+use super::{Shared, listen};
 use crate::store::StoreError;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -35,6 +35,8 @@ pub(super) struct Work {
     pub(super) jobs: Jobs,
     pub(super) appends: mpsc::UnboundedSender<Append>,
     ended: Mutex<channel::Receiver<()>>,
+    /// The number of notifications, once somebody waits for them.
+    news: OnceLock<watch::Receiver<u64>>,
 }
 
 /// The number of connections that append. One that waits for its disk leaves the next batch to another.
@@ -57,13 +59,26 @@ impl Work {
             })
         });
         match thread {
-            Ok(_) => Ok(Work { jobs: Jobs(jobs), appends, ended: Mutex::new(ended) }),
+            Ok(_) => Ok(Work { jobs: Jobs(jobs), appends, ended: Mutex::new(ended), news: OnceLock::new() }),
             Err(error) => Err(StoreError::Failed {
                 code: "store_unavailable",
                 message: format!("the thread of the run store cannot be started ({error})"),
                 help: "end other programs, then try again".to_owned(),
             }),
         }
+    }
+}
+
+impl Work {
+    /// Returns the number of notifications of the server, which changes with each.
+    pub(super) fn news(&self, shared: &Arc<Shared>) -> watch::Receiver<u64> {
+        let listen = || {
+            let (sender, receiver) = watch::channel(0);
+            let shared = Arc::clone(shared);
+            self.jobs.run(async move || listen::serve(shared, sender).await);
+            receiver
+        };
+        self.news.get_or_init(listen).clone()
     }
 }
 
@@ -80,6 +95,7 @@ async fn serve(shared: Arc<Shared>, mut queue: mpsc::UnboundedReceiver<Job>, row
 impl Drop for Work {
     fn drop(&mut self) {
         // Without them the thread ends after its last task.
+        self.news.take();
         (self.jobs, self.appends) = (Jobs(mpsc::unbounded_channel().0), mpsc::unbounded_channel().0);
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = ended.recv_timeout(PATIENCE);

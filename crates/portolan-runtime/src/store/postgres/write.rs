@@ -21,7 +21,7 @@ const MOST_TOGETHER: usize = 256;
 
 const CREATE: &str = "SELECT create_run($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
 const APPEND: &str =
-    "SELECT place, outcome, actual FROM append_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+    "SELECT place, outcome, actual FROM append_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
 
 pub(super) async fn create(
     shared: Arc<Shared>,
@@ -77,6 +77,18 @@ pub(super) async fn keep_definition(shared: Arc<Shared>, digest: Digest, text: A
     shared.database.with(keep).await
 }
 
+pub(super) async fn defer(shared: Arc<Shared>, id: RunId, until: Option<i64>) -> Result<(), StoreError> {
+    let set = async |client: &mut Object, _| {
+        let sql = "UPDATE positions p SET due = $2 FROM runs r WHERE r.id = $1 AND r.number = p.run";
+        let statement = client.prepare_cached(sql).await?;
+        match client.execute(&statement, &[&id.as_str(), &until]).await? {
+            0 => Err(StoreError::no_run(&id).into()),
+            _ => Ok(()),
+        }
+    };
+    shared.database.with(set).await
+}
+
 /// Appends until the queue ends. Each time it takes all that wait.
 pub(super) async fn serve(shared: Arc<Shared>, queue: Arc<Mutex<mpsc::UnboundedReceiver<Append>>>) {
     loop {
@@ -110,6 +122,7 @@ struct Columns<'r> {
     snapshots: Vec<Option<&'r str>>,
     sealed: Vec<bool>,
     fences: Vec<Option<i64>>,
+    dues: Vec<Option<i64>>,
 }
 
 impl<'r> Columns<'r> {
@@ -127,6 +140,7 @@ impl<'r> Columns<'r> {
         self.snapshots.push(texts.snapshot.as_deref());
         self.sealed.push(is_sealed);
         self.fences.push(fence);
+        self.dues.push(row.due);
     }
 }
 
@@ -170,7 +184,7 @@ async fn outcomes(
     rows: &[Row],
 ) -> Result<Vec<(usize, Result<(), StoreError>)>, Trouble> {
     let statement = client.prepare_cached(APPEND).await?;
-    let given: [&(dyn tokio_postgres::types::ToSql + Sync); 12] = [
+    let given: [&(dyn tokio_postgres::types::ToSql + Sync); 13] = [
         &columns.ids,
         &columns.seqs,
         &columns.stamps,
@@ -183,6 +197,7 @@ async fn outcomes(
         &columns.snapshots,
         &columns.sealed,
         &columns.fences,
+        &columns.dues,
     ];
     let found = client.query(&statement, &given).await?;
     let outcome = |row: &tokio_postgres::Row| {

@@ -20,6 +20,8 @@ pub(super) struct Row {
     pub(super) at: i64,
     pub(super) status: RunStatus,
     pub(super) step: String,
+    /// The time from which workers may drive the run.
+    pub(super) due: Option<i64>,
     pub(super) texts: Texts,
 }
 
@@ -72,6 +74,7 @@ impl Row {
             at: record.event.at.0,
             status: RunStatus::of(run),
             step: step(run),
+            due: record.due(run).map(|due| due.0),
             texts: Texts { event, changes, snapshot: None },
         }
     }
@@ -94,7 +97,8 @@ impl NewRows {
             opening: json::write(&new.run.opening),
             cover: new.cover.as_ref().map(|cover: &Opening| json::write(cover)),
             earlier: earlier.iter().map(|record| Row::without_snapshot(&new.id, record, &new.run)).collect(),
-            last: Row::of(&new.id, last, &new.run, sizes),
+            // Its creator drives it.
+            last: Row { due: None, ..Row::of(&new.id, last, &new.run, sizes) },
         }
     }
 

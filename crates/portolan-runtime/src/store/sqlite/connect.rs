@@ -233,7 +233,12 @@ fn limit(db: &Connection, place: &Place) -> Result<(), Trouble> {
 const APPLICATION: i64 = 0x506f_7274;
 
 /// The schema, version by version. A released one is never edited: add another.
-const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 
 /// `FULL` flushes each commit; the two settings after it extend that to macOS. The file may have come with a
 /// repository, so its schema is not trusted. The page cache is small: most reads are of the last run that was written.

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use portolan_core::run::Run;
+use portolan_core::value::Timestamp;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -81,6 +82,13 @@ impl SqliteStore {
     /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.place.path
+    }
+
+    /// Returns the folder of the leases.
+    fn locks(&self) -> PathBuf {
+        let mut folder = self.path().file_name().unwrap_or_default().to_owned();
+        folder.push(".driven");
+        self.path().with_file_name(folder)
     }
 
     async fn write(&self, id: &RunId, write: Write) -> Result<(), StoreError> {
@@ -159,9 +167,29 @@ impl Store for SqliteStore {
         Box::pin(async move {
             let wanted = id.clone();
             self.read(move |db| read::number_of(db, &wanted).map(drop)).await?;
-            let mut folder = self.path().file_name().unwrap_or_default().to_owned();
-            folder.push(".driven");
-            Ok(Box::new(self.driven.take_among(&self.path().with_file_name(folder), id)?) as Box<dyn Lease>)
+            Ok(Box::new(self.driven.take_among(&self.locks(), id)?) as Box<dyn Lease>)
         })
+    }
+
+    fn claim(&self, now: Timestamp, limit: usize) -> Reply<'_, Vec<(RunId, Box<dyn Lease>)>> {
+        Box::pin(async move {
+            let (mut claimed, locks) = (Vec::new(), self.locks());
+            for id in self.read(move |db| read::due(db, now)).await? {
+                if claimed.len() >= limit {
+                    break;
+                }
+                match self.driven.take_among(&locks, &id) {
+                    Ok(lease) => claimed.push((id, Box::new(lease) as Box<dyn Lease>)),
+                    Err(StoreError::UnderWay { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(claimed)
+        })
+    }
+
+    fn defer<'a>(&'a self, id: &'a RunId, until: Option<Timestamp>) -> Reply<'a, ()> {
+        let write = Write::Defer { id: id.clone(), due: until.map(|until| until.0) };
+        Box::pin(self.answered(write))
     }
 }

@@ -102,6 +102,19 @@ pub(super) fn list(db: Option<&Connection>, filter: ListFilter) -> Result<Vec<Su
     Ok(found)
 }
 
+/// Returns the runs that workers may drive, the one that has waited longest first.
+pub(super) fn due(db: Option<&Connection>, now: Timestamp) -> Result<Vec<RunId>, Trouble> {
+    let Some(db) = db else { return Ok(Vec::new()) };
+    let sql = "SELECT id FROM positions JOIN runs ON number = run WHERE due <= ?1 ORDER BY due LIMIT ?2";
+    let mut statement = db.prepare_cached(sql)?;
+    let found = statement.query_map(params![now.0, MOST_DUE], |row| row.get::<_, String>(0))?;
+    // Handles that are none are reported where runs are listed.
+    found.filter_map(|id| id.map(|id| RunId::parse(&id)).map_err(Trouble::from).transpose()).collect()
+}
+
+/// More runs than one project has workers, since those that are driven are among them.
+const MOST_DUE: i64 = 1_000;
+
 pub(super) fn list_sql(filter: ListFilter) -> String {
     // Lists need no key: a sealed run has a cover. The condition is written as in the schema, because only then its
     // index is used.

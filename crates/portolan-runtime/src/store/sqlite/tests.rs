@@ -133,11 +133,13 @@ fn the_file_and_its_logs_are_private() {
 
 #[test]
 fn stores_of_earlier_versions_are_taken_over() {
-    let second = "ALTER TABLE positions ADD COLUMN snapshot TEXT NOT NULL DEFAULT '';
+    let third = "DROP INDEX due_positions; ALTER TABLE positions DROP COLUMN due; PRAGMA user_version = 3";
+    let second = "DROP INDEX due_positions; ALTER TABLE positions DROP COLUMN due;
+                  ALTER TABLE positions ADD COLUMN snapshot TEXT NOT NULL DEFAULT '';
                   UPDATE positions SET snapshot = (SELECT text FROM snapshots WHERE snapshots.run = positions.run);
                   DROP TABLE snapshots; PRAGMA user_version = 2";
     let first = format!("{second}; ALTER TABLE runs DROP COLUMN cover; PRAGMA user_version = 1");
-    for back in [second, &first] {
+    for back in [third, second, &first] {
         let home = Home::new();
         let sample = Sample::opened("mend the door");
         let id = create(&home.store(), &sample);
@@ -196,7 +198,7 @@ fn a_store_of_a_newer_release_is_refused() {
     home.database().pragma_update(None, "user_version", 7).expect("it is ours");
     let error = home.refusal();
     expect![
-        "`runs.db` is a run store of version 7, and this release knows versions up to 3: use a newer release of portolan, or name another file"
+        "`runs.db` is a run store of version 7, and this release knows versions up to 4: use a newer release of portolan, or name another file"
     ]
     .assert_eq(&message(&error, &home));
     // A process that had it open before the migration does not write into it either.

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::connect::{Absent, Link, known_version};
 use super::fault::Trouble;
 use crate::store::rows::{NewRows, Row, Sizes, Texts};
-use crate::store::{Digest, Keyring, NewRun, Record, RunId, RunStatus, StoreError};
+use crate::store::{Digest, Keyring, NewRun, Record, RunId, StoreError};
 
 /// A write and the channel for its result.
 pub(super) struct Request {
@@ -25,6 +25,8 @@ pub(super) enum Write {
     Create { definition: Digest, definition_text: Arc<str>, rows: NewRows },
     /// The next record of a run.
     Append(Row),
+    /// The time from which workers may drive a run.
+    Defer { id: RunId, due: Option<i64> },
 }
 
 impl Write {
@@ -39,12 +41,16 @@ impl Write {
 
     /// Checks whether the run is over after this write.
     pub(super) fn is_last(&self) -> bool {
-        matches!(self.row().status, RunStatus::Ended { .. })
+        match self {
+            Write::Create { rows: NewRows { last: row, .. }, .. } | Write::Append(row) => row.status.is_ended(),
+            Write::Defer { .. } => false,
+        }
     }
 
-    fn row(&self) -> &Row {
+    fn id(&self) -> &RunId {
         match self {
-            Write::Create { rows: NewRows { last: row, .. }, .. } | Write::Append(row) => row,
+            Write::Create { rows: NewRows { last: row, .. }, .. } | Write::Append(row) => &row.id,
+            Write::Defer { id, .. } => id,
         }
     }
 }
@@ -71,7 +77,7 @@ fn commit(
     batch: &[Request],
 ) -> Result<Vec<Result<(), StoreError>>, Trouble> {
     let Some(db) = db else {
-        return Ok(batch.iter().map(|request| Err(StoreError::no_run(&request.write.row().id))).collect());
+        return Ok(batch.iter().map(|request| Err(StoreError::no_run(request.write.id()))).collect());
     };
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     known_version(&transaction)?;
@@ -127,6 +133,10 @@ fn perform(db: &Connection, keyring: &Keyring, write: &Write) -> rusqlite::Resul
             set_position(db, number, row)?;
             set_snapshot(db, number, row, texts)?;
         }
+        Write::Defer { id, due } => {
+            let Some(Known { number, .. }) = known(db, id)? else { return Ok(Err(StoreError::no_run(id))) };
+            db.prepare_cached("UPDATE positions SET due = ?2 WHERE run = ?1")?.execute(params![number, due])?;
+        }
     }
     Ok(Ok(()))
 }
@@ -169,10 +179,11 @@ fn add_record(db: &Connection, run: i64, row: &Row, texts: &Texts) -> rusqlite::
 }
 
 fn set_position(db: &Connection, run: i64, row: &Row) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO positions (run, seq, updated_at, status, result, step) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-               ON CONFLICT DO UPDATE SET seq = ?2, updated_at = ?3, status = ?4, result = ?5, step = ?6";
+    let sql =
+        "INSERT INTO positions (run, seq, updated_at, status, result, step, due) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+               ON CONFLICT DO UPDATE SET seq = ?2, updated_at = ?3, status = ?4, result = ?5, step = ?6, due = ?7";
     let (status, result) = (row.status.word(), row.status.result());
-    db.prepare_cached(sql)?.execute(params![run, row.seq, row.at, status, result, row.step])?;
+    db.prepare_cached(sql)?.execute(params![run, row.seq, row.at, status, result, row.step, row.due])?;
     Ok(())
 }
 

@@ -47,6 +47,7 @@ impl World<'_> {
         for _ in 0..2_000 {
             run = restart(run, &journal);
             let pending = run.pending(self.workflow);
+            assert_eq!(run.continues_at(), by_itself(&run, &pending), "{:?}", run.root);
             if pending.is_empty() {
                 told.ended = ended(&run);
                 return told;
@@ -163,4 +164,15 @@ fn told(workflow: &Workflow, failures: &BTreeMap<String, u32>) -> Told {
     assert_eq!(straight, read, "a run read back from JSON goes on as it would have");
     assert_eq!(straight, folded, "a run folded from its journal goes on as it would have");
     straight
+}
+
+/// Returns the time from which a run continues without an agent and without a person, by its pending effects.
+fn by_itself(run: &Run, pending: &[Effect]) -> Option<Timestamp> {
+    let is_claimed = |effect: &&Effect| {
+        let place = run.frame(&effect.id.frame).map(|frame| &frame.place);
+        !matches!(place, Some(Place::Checking { .. }))
+    };
+    let is_left = |effect: &&Effect| !matches!(effect.what, EffectKind::Instruct | EffectKind::Ask);
+    let times = pending.iter().filter(is_left).filter(is_claimed);
+    times.map(|effect| effect.not_before.unwrap_or(Timestamp(i64::MIN))).min_by_key(|time| time.0)
 }

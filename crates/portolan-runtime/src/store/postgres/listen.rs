@@ -1,0 +1,79 @@
+//! Notifications of the server: every transaction that stores something sends one.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+use tokio_postgres::config::SslMode;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{AsyncMessage, NoTls, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::Shared;
+use super::address::PostgresAddress;
+use super::connect::tls;
+
+/// The time after which readers look without a notification: a connection may break without a word.
+#[cfg(not(test))]
+const LOOK: Duration = Duration::from_secs(1);
+/// Tests rely on the notifications.
+#[cfg(test)]
+const LOOK: Duration = Duration::from_secs(3_600);
+/// The time before the next attempt to connect.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Counts notifications until nobody waits for them. Without a connection it counts the seconds instead.
+pub(super) async fn serve(shared: Arc<Shared>, news: watch::Sender<u64>) {
+    let address = shared.database.address();
+    let listening = async {
+        loop {
+            // Whoever reads then learns why the server cannot be reached.
+            let _broken = match address.config.get_ssl_mode() {
+                SslMode::Disable => listen(address, NoTls, &news).await,
+                _ => match tls(address) {
+                    Ok(settings) => listen(address, MakeRustlsConnect::new(settings), &news).await,
+                    Err(_) => Ok(()),
+                },
+            };
+            count(&news);
+            sleep(PAUSE).await;
+        }
+    };
+    tokio::select! {
+        () = listening => {}
+        () = news.closed() => {}
+    }
+}
+
+/// Counts the notifications of one connection until it breaks.
+async fn listen<T>(address: &PostgresAddress, tls: T, news: &watch::Sender<u64>) -> Result<(), tokio_postgres::Error>
+where
+    T: MakeTlsConnect<Socket>,
+{
+    let (client, mut connection) = address.config.connect(tls).await?;
+    let command = format!("LISTEN \"{}\"", address.schema);
+    let mut listens = std::pin::pin!(client.batch_execute(&command));
+    let mut is_listening = false;
+    loop {
+        tokio::select! {
+            listens = &mut listens, if !is_listening => {
+                listens?;
+                is_listening = true;
+                // What was stored before is not notified.
+                count(news);
+            }
+            message = timeout(LOOK, poll_fn(|cx| connection.poll_message(cx))) => match message {
+                Ok(Some(Ok(AsyncMessage::Notification(_)))) | Err(_) => count(news),
+                Ok(Some(Ok(_))) => {}
+                Ok(Some(Err(error))) => return Err(error),
+                Ok(None) => return Ok(()),
+            }
+        }
+    }
+}
+
+fn count(news: &watch::Sender<u64>) {
+    news.send_modify(|count| *count += 1);
+}
