@@ -20,6 +20,11 @@ pub trait Keep: Send + Sync {
     /// Returns the run as it is stored now, before `next` is decided: after a conflict, and after a release.
     fn take_up<'k>(&'k mut self, next: &'k EventKind) -> Keeping<'k, Run>;
 
+    /// Leaves the run, which is paused before a node, to whoever continues it by hand. Its next record ends this.
+    fn pause(&mut self) -> Keeping<'_> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// Releases the run while checks are performed, which may take long. Returns whether others may move it until it is
     /// taken up again.
     fn release(&mut self) -> bool {
@@ -53,6 +58,10 @@ impl Keep for StoreRun<'_> {
             logging::decided(Some(self.id.as_str()), Some(self.seq), logging::event_word(&event.what), changes.len());
             Ok(())
         })
+    }
+
+    fn pause(&mut self) -> Keeping<'_> {
+        Box::pin(async move { Ok(self.store.defer(&self.id, None).await.map_err(store_error)?) })
     }
 
     fn take_up<'k>(&'k mut self, _next: &'k EventKind) -> Keeping<'k, Run> {

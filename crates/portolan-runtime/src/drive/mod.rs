@@ -89,6 +89,7 @@ mod spans;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -174,7 +175,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Returns the outcome of a run that waits at the first of its positions.
-    fn waits(run: &Run) -> Outcome {
+    pub(crate) fn waits(run: &Run) -> Outcome {
         let place = &run.positions()[0].1.place;
         Outcome::Waiting { node: place.node().to_string(), why: place.held().map(WaitReason::text) }
     }
@@ -286,11 +287,23 @@ impl<'d> Drive<'d> {
         Ok(went_on)
     }
 
-    async fn permit(&self, frame: &FramePath) -> Permit {
+    async fn permit(&mut self, frame: &FramePath) -> Permit {
         let Some(control) = &self.setup.control else { return Permit::Go };
         let Some(at) = self.run.frame(frame) else { return Permit::Go };
         let (run, workflow) = (&self.run, &*self.workflow);
-        control.permit(Next { path: frame, node: at.place.node(), run, workflow, at: self.setup.clock.now() }).await
+        let next = Next { path: frame, node: at.place.node(), run, workflow, at: self.setup.clock.now() };
+        let mut permit = pin!(control.permit(next));
+        tokio::select! {
+            biased;
+            permit = &mut permit => return permit,
+            () = std::future::ready(()) => {}
+        }
+        // It waits. A worker that finds the run after the end of this process would not.
+        if let Some(keep) = &mut self.keep {
+            // If the store cannot be reached, the next record fails as well.
+            let _ = keep.pause().await;
+        }
+        permit.await
     }
 
     /// Applies an event that was requested while the run waits. A refused event does not stop the run.

@@ -254,7 +254,7 @@ impl Service {
     }
 
     /// Applies the default answers of questions whose time is over.
-    async fn time_out(&self, held: &mut Held) -> Result<(), CommitError> {
+    pub(super) async fn time_out(&self, held: &mut Held) -> Result<(), CommitError> {
         let engine = Caller { by: Actor::Engine, can_ask: false };
         // Each answer may lead to another question, whose time begins only now.
         self.pass(held).await?;

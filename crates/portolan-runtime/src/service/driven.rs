@@ -4,7 +4,7 @@
 use std::sync::{Arc, PoisonError};
 
 use portolan_core::engine::{Effect, EffectKind};
-use portolan_core::graph::Workflow;
+use portolan_core::graph::{Kind, Workflow};
 use portolan_core::run::{Actor, Change, EffectId, EffectResult, Event, EventKind, Place, Run, Verdict};
 use portolan_core::value::CheckId;
 use tracing::Instrument as _;
@@ -123,6 +123,20 @@ struct Automatic(Performers);
 impl Perform for Automatic {
     fn takes(&self, effect: &Effect, _workflow: &Workflow) -> bool {
         is_automatic(effect)
+    }
+
+    fn perform(&self, wanted: EffectRequest) -> EffectFuture {
+        self.0.perform(wanted)
+    }
+}
+
+/// Performs everything that needs no agent. The checks of a report belong to whoever reported.
+pub(super) struct LedPerformers(pub(super) Arc<dyn Perform>);
+
+impl Perform for LedPerformers {
+    fn takes(&self, effect: &Effect, workflow: &Workflow) -> bool {
+        let is_of_state = || matches!(workflow.flow(&effect.flow).step(effect.node()).node.kind, Kind::State(_));
+        (!matches!(effect.what, EffectKind::Check(_)) || is_of_state()) && self.0.takes(effect, workflow)
     }
 
     fn perform(&self, wanted: EffectRequest) -> EffectFuture {

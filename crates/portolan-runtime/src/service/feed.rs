@@ -5,10 +5,12 @@
 //! clocks of several machines differ. The run and the record's number identify an event.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use portolan_core::present::{Redaction, Trail, history};
 use portolan_core::run::Actor;
 use portolan_core::value::Timestamp;
+use tokio::time::sleep;
 
 use super::Service;
 use super::records::{RunLine, line_of};
@@ -24,6 +26,7 @@ pub struct Feed {
     since: Timestamp,
     only: Option<Address>,
     version: Option<u64>,
+    mark: Option<u64>,
     journal: Option<Stamp>,
     followed: BTreeMap<String, Followed>,
 }
@@ -58,13 +61,17 @@ pub struct Happened {
 const SLACK: i64 = 60_000;
 /// The number of runs read at first: those that moved last. If all of them moved, more are read.
 const FIRST: usize = 128;
+/// How often to look whether a task file has moved.
+const LOOK: Duration = Duration::from_millis(50);
+/// The time for which events are collected before they are read.
+const LEAST: Duration = Duration::from_millis(5);
 /// The number of records of a run that are read at once.
 const PAGE: usize = 1_000;
 
 impl Feed {
     /// Returns a feed of the future events of all runs, or of one.
     pub fn from_now(now: Timestamp, only: Option<Address>) -> Feed {
-        Feed { since: now, only, version: None, journal: None, followed: BTreeMap::new() }
+        Feed { since: now, only, version: None, mark: None, journal: None, followed: BTreeMap::new() }
     }
 
     /// Returns a feed of the events since `last`, the time of the last event received.
@@ -82,6 +89,26 @@ impl Feed {
 }
 
 impl Service {
+    /// Completes when there may be events since the last call of [`Service::news`].
+    pub async fn some_news(&self, feed: &mut Feed) {
+        // Events in quick succession are read together.
+        sleep(LEAST).await;
+        let (changed, path, seen) =
+            (self.store().changed(&mut feed.mark), self.task_journal().path(), feed.journal.clone());
+        let journal = async {
+            while Stamp::of(path) == seen {
+                sleep(LOOK).await;
+            }
+        };
+        tokio::select! {
+            // A store that cannot be read may be readable later.
+            changed = changed => if changed.is_err() {
+                sleep(LOOK).await;
+            },
+            () = journal => {}
+        }
+    }
+
     /// Returns the events since the last call, run by run, each in order.
     ///
     /// # Errors

@@ -1,19 +1,26 @@
 //! Calls functions: opens them with their input, drives them to their end, and stores the run on request.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ::tracing::Instrument as _;
+use portolan_core::engine::Effect;
 use portolan_core::graph::Workflow;
 use portolan_core::run::{Actor, Event, EventKind, Opening, Run};
+use portolan_core::value::Timestamp;
 use serde_json::Value;
 
-use super::hold::{Carrier, Held};
+use super::hold::Held;
 use super::interrupted::{self, Interrupted, Resumed};
 use super::{Live, Service};
 use crate::attachments::FILE;
 use crate::carrier::Address;
+use crate::clock::Clock;
 use crate::definition::Definition;
-use crate::drive::{Control, Drive, DriveSetup, ExecutionObserver, Keep, Outcome, Perform, Performers, StoreRun};
+use crate::drive::{
+    Control, Drive, DriveSetup, EffectFuture, EffectRequest, ExecutionObserver, Keep, Outcome, Perform, Performers,
+    StoreRun,
+};
 use crate::error::ServiceError;
 use crate::logging;
 use crate::states::Workers;
@@ -65,6 +72,8 @@ pub struct How {
     pub control: Option<Control>,
     /// The trace to which the run belongs.
     pub trace: TraceContext,
+    /// The longest wait for an effect. One that is due later is left, and the run waits. `None` waits for each.
+    pub longest_wait: Option<Duration>,
 }
 
 impl Default for How {
@@ -77,7 +86,14 @@ impl Default for How {
 impl How {
     /// Returns a configuration without an observer and a control.
     pub fn with(tools: Arc<Tools>) -> How {
-        How { tools, workers: Workers::default(), watch: None, control: None, trace: TraceContext::fresh() }
+        How {
+            tools,
+            workers: Workers::default(),
+            watch: None,
+            control: None,
+            trace: TraceContext::fresh(),
+            longest_wait: None,
+        }
     }
 }
 
@@ -167,9 +183,19 @@ impl Service {
         // Only the holder of the lease knows the run's position.
         let lease = self.lease(id).await?;
         let held = self.hold(&address).await?;
-        let Held { definition, run, seq, carrier: Carrier::Stored(_) } = held else {
-            unreachable!("the address is one of the store")
-        };
+        lease.during(self.drive_held(id, held, interrupted, resumed, how)).await
+    }
+
+    /// Drives a stored run from its position, whose lease the caller has.
+    pub(super) async fn drive_held(
+        &self,
+        id: &RunId,
+        held: Held,
+        interrupted: Interrupted,
+        resumed: Option<Resumed>,
+        how: How,
+    ) -> Result<Finished, ServiceError> {
+        let Held { definition, run, seq, .. } = held;
         if run.is_over() {
             return Err(ServiceError::refused(
                 "no_outgoing_edges",
@@ -182,7 +208,7 @@ impl Service {
         if let Some(resumed) = resumed {
             told.push((resumed.by.clone(), interrupted::resumed(&run, resumed, self.seed())?));
         }
-        lease.during(self.drive_function(&definition, run, Some((id.clone(), seq)), told, how)).await
+        self.drive_function(&definition, run, Some((id.clone(), seq)), told, how).await
     }
 
     /// Drives a run from its position, after it has taken in the events of `told`.
@@ -194,9 +220,9 @@ impl Service {
         told: Vec<(Actor, EventKind)>,
         how: How,
     ) -> Result<Finished, ServiceError> {
-        let performers = Performers { tools: how.tools.clone(), workers: how.workers.clone() };
+        let performers = self.performers(&how);
         let run_id = kept.as_ref().map(|(id, _)| id);
-        let (setup, tracing) = self.setup(&definition.workflow, Arc::new(performers), how, run_id);
+        let (setup, tracing) = self.setup(&definition.workflow, performers, how, run_id);
         let control = setup.control.clone();
         let entered = control.clone().map(|control| {
             let run = kept.as_ref().map_or_else(RunId::random, |(id, _)| id.clone());
@@ -223,6 +249,15 @@ impl Service {
         Ok(Finished { run: kept.map(|(id, _)| id), outcome: outcome?, executed: drive.run().executed })
     }
 
+    /// Returns the performers of effects.
+    pub(super) fn performers(&self, how: &How) -> Arc<dyn Perform> {
+        let performers = Performers { tools: how.tools.clone(), workers: how.workers.clone() };
+        match how.longest_wait {
+            None => Arc::new(performers),
+            Some(longest) => Arc::new(Soon { performers, clock: self.options.clock.clone(), longest }),
+        }
+    }
+
     /// Returns the setup of a drive, and its tracing if traces are collected.
     pub(super) fn setup(
         &self,
@@ -240,5 +275,24 @@ impl Service {
         };
         let (clock, seed, pace) = (self.options.clock.clone(), self.seed(), self.pace.clone());
         (DriveSetup { performers, clock, seed, watch, control, trace, pace }, tracing)
+    }
+}
+
+/// Performs the effects that are due soon.
+struct Soon {
+    performers: Performers,
+    clock: Clock,
+    longest: Duration,
+}
+
+impl Perform for Soon {
+    fn takes(&self, effect: &Effect, workflow: &Workflow) -> bool {
+        let longest = i64::try_from(self.longest.as_millis()).unwrap_or(i64::MAX);
+        let is_soon = |due: Timestamp| due.0 <= self.clock.now().0.saturating_add(longest);
+        effect.not_before.is_none_or(is_soon) && self.performers.takes(effect, workflow)
+    }
+
+    fn perform(&self, wanted: EffectRequest) -> EffectFuture {
+        self.performers.perform(wanted)
     }
 }

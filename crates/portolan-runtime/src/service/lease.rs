@@ -20,11 +20,16 @@ impl Service {
         let taken = self.store().lease(id).await.map_err(store_error);
         let lease = taken.inspect_err(|error| logging::refused(id.as_str(), error))?;
         logging::leased(id.as_str());
-        Ok(Driving { id: id.clone(), lease })
+        Ok(Driving::of(id.clone(), lease))
     }
 }
 
 impl Driving {
+    /// Returns the lease of a run that was claimed.
+    pub(super) fn of(id: RunId, lease: Box<dyn Lease>) -> Driving {
+        Driving { id, lease }
+    }
+
     /// Does `work` while the lease lasts. If the lease is lost, the work stops.
     pub(super) async fn during<T>(
         &self,

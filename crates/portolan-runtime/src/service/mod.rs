@@ -33,8 +33,9 @@ mod report;
 mod request;
 mod resume;
 mod standing;
+mod state_workers;
 mod view;
-mod workers;
+mod worker;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -81,6 +82,7 @@ pub use request::{Act, DefinitionChange, Report, Request};
 pub use resume::ResumableRun;
 pub use standing::Since;
 pub use view::{lifted_by, shell_word};
+pub use worker::{DrivenRun, Worker, WorkerOptions};
 
 /// The configuration of a service.
 #[derive(Clone, Debug)]

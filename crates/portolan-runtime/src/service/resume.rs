@@ -7,6 +7,7 @@ use portolan_core::diagnostic::list;
 use portolan_core::graph::Kind;
 use portolan_core::run::Run;
 
+use super::hold::Held;
 use super::{Service, lifted_by};
 use crate::carrier::Address;
 use crate::definition::Definition;
@@ -34,9 +35,18 @@ impl Service {
     /// The run or a server is unknown, or the servers that the definition brings along are not trusted.
     pub async fn kept_function(&self, id: &RunId, mcp: Option<&Path>) -> Result<ResumableRun, ServiceError> {
         let held = self.hold(&Address::Stored(id.clone())).await?;
-        let (definition, run) = (held.definition, held.run);
-        if let Some(lift) = self.untrusted(&definition) {
-            let message = format!("the run `{id}` starts or contacts servers that are not trusted yet");
+        let servers = self.servers_for(&held, mcp)?;
+        Ok(ResumableRun { definition: held.definition, run: held.run, servers })
+    }
+
+    /// Returns the servers of a stored run.
+    ///
+    /// # Errors
+    /// As for [`Service::kept_function`].
+    pub(super) fn servers_for(&self, held: &Held, mcp: Option<&Path>) -> Result<Vec<ServerSetup>, ServiceError> {
+        let Held { definition, run, .. } = held;
+        if let Some(lift) = self.untrusted(definition) {
+            let message = format!("the run `{}` starts or contacts servers that are not trusted yet", held.name());
             return Err(ServiceError::refused(
                 "not_trusted",
                 message,
@@ -44,7 +54,7 @@ impl Service {
             ));
         }
         let folder = run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);
-        let mut servers = servers_of(&definition, &folder, self.project());
+        let mut servers = servers_of(definition, &folder, self.project());
         for own in mcp.map(|path| self.library().own_servers(path)).transpose()?.unwrap_or_default() {
             // Built-in servers give way to the user's servers of the same name, as they do when a run begins.
             let brought = definition.workflow.flows().map(|(_, flow)| &flow.settings);
@@ -55,8 +65,8 @@ impl Service {
                 servers.push(own);
             }
         }
-        all_known(&definition, &servers)?;
-        Ok(ResumableRun { definition, run, servers })
+        all_known(definition, &servers)?;
+        Ok(servers)
     }
 }
 

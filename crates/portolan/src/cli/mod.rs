@@ -44,6 +44,7 @@ mod supervisor;
 mod test;
 mod trust;
 mod waited;
+mod worker;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -104,6 +105,7 @@ enum Verb {
     Serve(serve::Serve),
     Gate(gate::Gate),
     Studio(studio::Studio),
+    Worker(worker::Worker),
     Catalog(catalog::Catalog),
     Runs(runs::Runs),
     Flow(flow::Flow),
@@ -323,6 +325,7 @@ fn perform(cli: Cli) -> Exit {
         Verb::Serve(args) => serve::run(args, &cli.common),
         Verb::Gate(args) => gate::run(&args, &cli.common),
         Verb::Studio(args) => studio::run(args, &cli.common),
+        Verb::Worker(args) => worker::run(args, &cli.common),
         Verb::Catalog(args) => catalog::run(&args, &cli.common),
         Verb::Runs(args) => runs::run(&args, &cli.common),
         Verb::Flow(args) => flow::run(&args, &cli.common),

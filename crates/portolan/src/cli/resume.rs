@@ -101,7 +101,11 @@ pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> 
     let Over { finished, rows } = over.await?;
     match finished {
         Some(finished) => tell(output, &OutcomeReport { finished: &finished, rows, hidden: &hidden }),
-        None => Ok(left(output, Some(&run))),
+        None => {
+            // Whoever interrupted it decides when it continues.
+            service.leave(&run).await?;
+            Ok(left(output, Some(&run)))
+        }
     }
 }
 

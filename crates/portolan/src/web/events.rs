@@ -15,6 +15,7 @@
 //! state.
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,16 +29,15 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
 
 use super::answer::InQuery;
 use super::runs::{address, by as by_whom};
 use super::{Live, ModelChunk, Studio};
 use crate::http::Refusal;
 
-/// How often to check for new records. Nothing is read if nothing has changed.
-const LOOK: Duration = Duration::from_millis(50);
-/// The number of checks per check of the definitions on disk.
-const LOOK_AT_FILES: u32 = 20;
+/// How often to check the definitions on disk.
+const LOOK_AT_FILES: Duration = Duration::from_secs(1);
 /// The number of events queued for a slow reader. No more are read while the queue is full.
 const MOST_WAITING: usize = 1_024;
 
@@ -86,20 +86,26 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mps
         let mut marks = studio.service.library().marks();
         let here = event("here", &json!({ "version": env!("CARGO_PKG_VERSION") }));
         to.send(here).await.ok()?;
-        for look in 0_u32.. {
+        let mut looked = Instant::now();
+        loop {
             // A store that cannot be read may be readable later. The next successful read returns what is missing.
             for happened in studio.service.news(&mut feed).await.unwrap_or_default() {
                 to.send(record(&happened)).await.ok()?;
             }
-            if look % LOOK_AT_FILES == 0 {
+            if looked.elapsed() >= LOOK_AT_FILES {
+                looked = Instant::now();
                 let now = studio.service.library().marks();
                 if marks != now {
                     to.send(event("definitions", &json!({}))).await.ok()?;
                     marks = now;
                 }
             }
-            let next = tokio::time::Instant::now() + LOOK;
-            while let Ok(heard) = tokio::time::timeout_at(next, live.recv()).await {
+            let mut news = pin!(timeout_at(looked + LOOK_AT_FILES, studio.service.some_news(&mut feed)));
+            loop {
+                let heard = tokio::select! {
+                    heard = live.recv() => heard,
+                    _ = &mut news => break,
+                };
                 let event = match heard {
                     Ok(told) if only.as_ref().is_none_or(|only| only == told.run()) => now(&told),
                     Ok(_) => continue,
@@ -111,10 +117,9 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mps
                 to.send(event).await.ok()?;
             }
         }
-        Some(())
     };
     let over = tokio::select! {
-        _gone = told => false,
+        None::<()> = told => false,
         () = to.closed() => false,
         // The guard of the value must not be held across an await.
         over = async { ending.wait_for(|is_over| *is_over).await.is_ok() } => over,

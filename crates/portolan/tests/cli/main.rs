@@ -61,3 +61,4 @@ mod telemetry;
 mod test;
 mod trust;
 mod verify;
+mod worker;

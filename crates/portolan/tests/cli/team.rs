@@ -10,6 +10,7 @@ use portolan_runtime::service::{Caller, Open, Options, Service, StoreAt};
 
 use crate::postgres::Server;
 use crate::support::{Project, SUM, reported};
+use crate::worker::{SERVER as SLOW_SERVER, SLOW};
 
 /// A machine that shares a store.
 struct Machine {
@@ -101,6 +102,59 @@ fn a_run_whose_driver_was_killed_goes_on_elsewhere_when_its_lease_has_expired() 
     // The answer of the tool is that of the first machine: nothing is called twice.
     let trace = here.says(&format!("runs show --trace {run}"));
     assert_eq!(trace.matches(" add ").count(), 1, "{trace}");
+}
+
+#[test]
+fn workers_of_two_machines_share_the_runs() {
+    let Some(server) = Server::start() else { return };
+    let (here, there) = (Machine::new(&server.address("postgres")), Machine::new(&server.address("postgres")));
+    here.project.write("sum.yaml", SUM.replace(", key: {type: string, writeOnly: true}", ""));
+    let runs: Vec<String> = (0..12)
+        .map(|a| here.says(&format!("run sum.yaml --detach a={a} b=1")).lines().next().expect("a handle").to_owned())
+        .collect();
+    let workers = [&here, &there].map(|machine| {
+        machine.command("worker --once --jobs 2").stdout(Stdio::piped()).spawn().expect("the binary starts")
+    });
+    let told = workers.map(|worker| worker.wait_with_output().expect("it ends").stdout);
+    let told: Vec<String> = told.into_iter().map(|told| String::from_utf8(told).expect("text")).collect();
+    for run in &runs {
+        let done = format!("{run} sum done\n");
+        assert_eq!(told.iter().filter(|told| told.contains(&done)).count(), 1, "{told:?}");
+        let trace = there.says(&format!("runs show --trace {run}"));
+        assert_eq!(trace.matches(" add ").count(), 1, "{trace}");
+    }
+}
+
+#[test]
+fn a_run_whose_worker_was_killed_goes_on_with_another() {
+    let Some(server) = Server::start() else { return };
+    let (here, there) = (Machine::new(&server.address("postgres")), Machine::new(&server.address("postgres")));
+    here.project.write("server.py", SLOW_SERVER);
+    let slow = here.project.path().join("server.py");
+    let slow = SLOW.replace("SERVER", &slow.to_string_lossy()).replace("IDEMPOTENT", "idempotent: true");
+    for machine in [&here, &there] {
+        machine.project.write("slow.yaml", &slow);
+        machine.says("trust slow.yaml");
+    }
+    let run = here.says("run slow.yaml --detach").lines().next().expect("a handle").to_owned();
+    let mut killed = here.command("worker").spawn().expect("the binary starts");
+    let calls = here.project.path().join("calls");
+    while !calls.exists() {
+        std::thread::yield_now();
+    }
+    killed.kill().expect("it is there");
+    killed.wait().expect("it is gone");
+    here.project.write("go", "");
+    let mut worker = there.command("worker").stdout(Stdio::piped()).spawn().expect("the binary starts");
+    let mut told = String::new();
+    BufReader::new(worker.stdout.take().expect("it is piped")).read_line(&mut told).expect("text");
+    assert_eq!(told, format!("{run} slow done\n"));
+    worker.kill().expect("it is there");
+    worker.wait().expect("it is gone");
+    // The call was made twice, as its definition allows, and settled once.
+    assert_eq!(std::fs::read_to_string(calls).expect("it is there"), "wait\nwait\n");
+    let events = there.says(&format!("runs show --trace {run}"));
+    assert_eq!(events.matches(" call ").count(), 1, "{events}");
 }
 
 #[test]

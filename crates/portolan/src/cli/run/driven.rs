@@ -166,15 +166,7 @@ pub(super) fn run(driven: PreparedRun<'_>, args: &Run) -> anyhow::Result<Exit> {
         servers: Some(loaded.servers.clone()),
     };
     let (kept, over) = block_on(async {
-        let kept = if driven.kept {
-            let (definition, remembered) = (definition.clone(), driven.remembered.clone());
-            let folder = Some(folder(&definition));
-            let function = Some(Function { definition, remembered, folder });
-            let wanted = Open { function, input: Some(Arc::new(input.clone())), ..Open::default() };
-            service.open(&wanted, &person()).await?.address.handle().cloned()
-        } else {
-            None
-        };
+        let kept = if driven.kept { stored(&driven).await? } else { None };
         if let Some(run) = kept.as_ref().filter(|_| !output.is_json()) {
             output.remark(format!("run {run}"));
         }
@@ -185,7 +177,12 @@ pub(super) fn run(driven: PreparedRun<'_>, args: &Run) -> anyhow::Result<Exit> {
                 service.drive(FunctionRun::Called { definition, input, by }, how).await
             }
         });
-        Ok::<_, ServiceError>((kept.clone(), over.await?))
+        let over = over.await?;
+        if let (Some(run), None) = (&kept, &over.finished) {
+            // Whoever interrupted it decides when it continues.
+            service.leave(run).await?;
+        }
+        Ok::<_, ServiceError>((kept.clone(), over))
     })??;
     let Over { finished, rows } = over;
     let Some(finished) = finished else { return Ok(left(output, kept.as_ref())) };
@@ -198,6 +195,32 @@ pub(super) fn run(driven: PreparedRun<'_>, args: &Run) -> anyhow::Result<Exit> {
         report(&output, &error);
     }
     Ok(exit)
+}
+
+/// Stores the new run.
+async fn stored(driven: &PreparedRun<'_>) -> Result<Option<RunId>, ServiceError> {
+    let PreparedRun { service, definition, remembered, input, .. } = driven;
+    let folder = Some(folder(definition));
+    let function = Some(Function { definition: (*definition).clone(), remembered: remembered.clone(), folder });
+    let wanted = Open { function, input: Some(Arc::new(input.clone())), ..Open::default() };
+    Ok(service.open(&wanted, &person()).await?.address.handle().cloned())
+}
+
+/// Stores the new run and leaves it to the workers of the store.
+pub(super) fn detach(driven: PreparedRun<'_>) -> anyhow::Result<Exit> {
+    let run = block_on(async {
+        let run = stored(&driven).await?;
+        if let Some(run) = &run {
+            driven.service.hand_over(run).await?;
+        }
+        Ok::<_, ServiceError>(run)
+    })??;
+    let run = run.map(|run| run.to_string()).unwrap_or_default();
+    match driven.output.is_json() {
+        true => driven.output.json(&json!({ "run": run }))?,
+        false => driven.output.line(&run)?,
+    }
+    Ok(Exit::Done)
 }
 
 /// Refuses a recording that could not be written, before anything is called.

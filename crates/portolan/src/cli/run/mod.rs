@@ -91,6 +91,9 @@ pub(super) struct Run {
     /// Store the run, so that `portolan runs resume` can continue it.
     #[arg(long, conflicts_with_all = ["dry_run", "mock"])]
     durable: bool,
+    /// Store the run and let a `portolan worker` of the same store drive it. The handle of the run is printed.
+    #[arg(long, conflicts_with_all = ["dry_run", "mock", "record", "step", "breaks", "trace", "model"])]
+    detach: bool,
     /// Write a test of this run, for `portolan test`.
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     record: Option<PathBuf>,
@@ -137,7 +140,8 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
     if !kept {
         needs_nobody(&definition)?;
     }
-    let cast = cast(&service, args.model.as_deref(), has_states(&definition))?;
+    // A worker opens the models of a run that it drives.
+    let cast = cast(&service, args.model.as_deref(), has_states(&definition) && !args.detach)?;
     let driven = PreparedRun {
         output,
         service: &service,
@@ -156,6 +160,9 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
         return driven::dry_run(driven, args);
     }
     service.may_start_servers(&definition)?;
+    if args.detach {
+        return driven::detach(driven);
+    }
     driven::run(driven, args)
 }
 
@@ -189,11 +196,12 @@ fn options(args: &Run, common: &Common) -> Result<Options, ServiceError> {
     let mut options = common.options()?;
     if args.dry_run || args.mock.is_some() {
         options.store = StoreAt::Memory;
-    } else if args.durable && matches!(options.store, StoreAt::Memory) {
+    } else if (args.durable || args.detach) && matches!(options.store, StoreAt::Memory) {
+        let wanted = if args.detach { "--detach" } else { "--durable" };
         return Err(ServiceError::refused(
             "no_store",
             "a store in memory keeps nothing beyond this process",
-            "leave out `--store memory`, or `--durable`",
+            format!("leave out `--store memory`, or `{wanted}`"),
         ));
     }
     options.strictness = args.leniency.strictness();
@@ -203,7 +211,7 @@ fn options(args: &Run, common: &Common) -> Result<Options, ServiceError> {
 /// Returns whether the run is stored: on request, and if models work in it. Their answers have cost money, and a state
 /// may wait for a person at any time.
 fn keeps(args: &Run, options: &Options, definition: &Definition) -> bool {
-    args.durable || (has_states(definition) && !matches!(options.store, StoreAt::Memory))
+    args.durable || args.detach || (has_states(definition) && !matches!(options.store, StoreAt::Memory))
 }
 
 /// Returns whether a definition has states, which models work on.

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use portolan_runtime::service::{Feed, Service};
 use tokio::sync::watch;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::timeout;
 
-/// How often to check for new records. Nothing is read if nothing has changed.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often to check whether anybody follows a run.
+const LOOK: Duration = Duration::from_secs(1);
 /// The most runs that are followed at once.
 const MOST: usize = 10_000;
 
@@ -43,10 +43,8 @@ impl Followed {
 
     /// Tells of new records until nobody follows a run.
     async fn check(self: Arc<Self>, service: Arc<Service>, mut feed: Feed) {
-        let mut ticks = interval(LOOK);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            ticks.tick().await;
+            let _nobody_may_follow_any_more = timeout(LOOK, service.some_news(&mut feed)).await;
             // A store that cannot be read may be readable later. The next successful read returns what is missing.
             let news = service.news(&mut feed).await.unwrap_or_default();
             let mut following = self.lock();
