@@ -23,7 +23,8 @@ use portolan_runtime::service::{
     Act, Caller, How, Interrupted, Open, Options, Report, Request, RunCarrier, Service, States, StoreAt,
 };
 use portolan_runtime::store::{
-    Digest, Lease, ListFilter, Lost, NewRun, Record, Reply, RunId, Store, StoreError, StoredRun, Summary, contract,
+    Digest, Entry, Lease, ListFilter, Lost, NewRun, PageRequest, Record, Reply, RunId, Store, StoreError, StoredRun,
+    Summary, contract,
 };
 use seen::Seen;
 use serde_json::json;
@@ -43,6 +44,7 @@ struct Row {
     number: usize,
     definition: Digest,
     cover: Opening,
+    is_sealed: bool,
     run: Run,
     records: Vec<Record>,
     due: Option<Timestamp>,
@@ -107,8 +109,10 @@ impl Store for Remote {
             }
             tables.definitions.entry(new.definition.clone()).or_insert(new.definition_text);
             let (number, definition, records) = (tables.runs.len(), new.definition, new.records);
+            let is_sealed = new.cover.is_some();
             let cover = new.cover.unwrap_or_else(|| new.run.opening.clone());
-            tables.runs.insert(new.id, Row { number, definition, cover, run: new.run, records, due: None });
+            let row = Row { number, definition, cover, is_sealed, run: new.run, records, due: None };
+            tables.runs.insert(new.id, row);
             Ok(())
         })
     }
@@ -216,6 +220,39 @@ impl Store for Remote {
         reply(move || {
             let tables = self.tables();
             Ok(tables.definitions.keys().find(|digest| digest.as_str().starts_with(beginning)).cloned())
+        })
+    }
+
+    fn page<'a>(&'a self, request: &'a PageRequest) -> Reply<'a, Vec<Entry>> {
+        reply(move || {
+            let tables = self.tables();
+            let later = tables.runs.iter().filter(|(id, _)| id.as_str() > request.after.as_str());
+            let wanted = later.filter(|(id, row)| {
+                request.ended_before.is_none_or(|before| row.run.is_over() && row.summary(id).updated_at < before)
+            });
+            let entry = |(id, row): (&RunId, &Row)| Entry {
+                handle: id.to_string(),
+                is_sealed: row.is_sealed,
+                summary: Ok(row.summary(id)),
+            };
+            Ok(wanted.take(request.limit).map(entry).collect())
+        })
+    }
+
+    fn remove<'a>(&'a self, id: &'a RunId, expected_seq: u64) -> Reply<'a, ()> {
+        Box::pin(async move {
+            let _lease = self.lease(id).await?;
+            let mut tables = self.tables();
+            let row = tables.runs.get(id).ok_or_else(|| StoreError::no_run(id))?;
+            if row.seq() != expected_seq {
+                return Err(StoreError::Conflict { actual_seq: row.seq() });
+            }
+            if !row.run.is_over() {
+                let (message, help) = (format!("the run `{id}` is not over"), "wait until it is".to_owned());
+                return Err(StoreError::Failed { code: "run_open", message, help });
+            }
+            tables.runs.remove(id);
+            Ok(())
         })
     }
 }

@@ -9,7 +9,10 @@ use portolan_core::value::Timestamp;
 
 use super::definitions::Definitions;
 use super::lease::Driven;
-use super::{Digest, Lease, ListFilter, NewRun, Record, Reply, RunId, Store, StoreError, StoredRun, Summary};
+use super::{
+    Digest, Entry, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, RunStatus, Store, StoreError,
+    StoredRun, Summary, still_open,
+};
 
 /// A store in memory.
 #[derive(Debug, Default)]
@@ -26,6 +29,8 @@ struct Shelf {
     definitions: BTreeMap<Digest, Arc<str>>,
     /// The number of writes.
     version: u64,
+    /// The number of runs that were ever created.
+    created: usize,
 }
 
 #[derive(Debug)]
@@ -122,6 +127,23 @@ impl Store for MemoryStore {
             Ok(())
         })
     }
+
+    fn page<'a>(&'a self, request: &'a PageRequest) -> Reply<'a, Vec<Entry>> {
+        Box::pin(async move { Ok(self.shelf().entries(request)) })
+    }
+
+    fn remove<'a>(&'a self, id: &'a RunId, expected_seq: u64) -> Reply<'a, ()> {
+        Box::pin(async move {
+            self.shelf().journal(id)?;
+            let _lease = self.driven.take(id)?;
+            self.shelf().remove(id, expected_seq)
+        })
+    }
+
+    fn remove_unused_definitions(&self) -> Reply<'_, u64> {
+        // Without a folder, those that were stored by themselves are among them.
+        Box::pin(async move { Ok(if self.outside.is_some() { self.shelf().remove_unused_definitions() } else { 0 }) })
+    }
 }
 
 impl MemoryStore {
@@ -140,11 +162,12 @@ impl MemoryStore {
 
 impl Shelf {
     fn create(&mut self, new: NewRun) -> Result<(), StoreError> {
-        let number = self.runs.len();
+        let number = self.created;
         let NewRun { id, definition, definition_text, cover, run, records } = new;
         let btree_map::Entry::Vacant(place) = self.runs.entry(id) else { return Err(StoreError::Taken) };
         self.definitions.entry(definition.clone()).or_insert(definition_text);
         place.insert(Journal { number, definition, cover, run, records, due: None });
+        self.created += 1;
         self.version += 1;
         Ok(())
     }
@@ -177,6 +200,37 @@ impl Shelf {
         let mut found: Vec<_> = wanted.collect();
         found.sort_by_key(|(_, journal)| std::cmp::Reverse((journal.last().event.at, journal.number)));
         found.into_iter().take(filter.limit).map(|(id, journal)| journal.summary(id)).collect()
+    }
+
+    fn entries(&self, request: &PageRequest) -> Vec<Entry> {
+        let later = self.runs.iter().filter(|(id, _)| id.as_str() > request.after.as_str());
+        let entries = later.map(|(id, journal)| (journal.cover.is_some(), journal.summary(id)));
+        let is_wanted =
+            |run: &Summary| request.ended_before.is_none_or(|before| run.status.is_ended() && run.updated_at < before);
+        let wanted = entries.filter(|(_, summary)| is_wanted(summary)).take(request.limit);
+        let entry =
+            |(is_sealed, run): (bool, Summary)| Entry { handle: run.id.to_string(), is_sealed, summary: Ok(run) };
+        wanted.map(entry).collect()
+    }
+
+    fn remove(&mut self, id: &RunId, expected_seq: u64) -> Result<(), StoreError> {
+        let journal = self.journal(id)?;
+        if journal.seq() != expected_seq {
+            return Err(StoreError::Conflict { actual_seq: journal.seq() });
+        }
+        if !RunStatus::of(&journal.run).is_ended() {
+            return Err(still_open(id));
+        }
+        self.runs.remove(id);
+        self.version += 1;
+        Ok(())
+    }
+
+    fn remove_unused_definitions(&mut self) -> u64 {
+        let before = self.definitions.len();
+        let runs = &self.runs;
+        self.definitions.retain(|digest, _| runs.values().any(|journal| journal.definition == *digest));
+        (before - self.definitions.len()) as u64
     }
 }
 

@@ -147,6 +147,22 @@ pub trait Store: Send + Sync {
 
     /// Returns the digest of a definition bundle that was stored by itself and whose digest begins like this, if any.
     fn definition_like<'a>(&'a self, beginning: &'a str) -> Reply<'a, Option<Digest>>;
+
+    /// Returns runs in the order of their handles. A run keeps its place when it moves, so pages that follow one another
+    /// contain each run once.
+    fn page<'a>(&'a self, request: &'a PageRequest) -> Reply<'a, Vec<Entry>>;
+
+    /// Removes a run that is over, with its journal, if its last record is `expected_seq`.
+    ///
+    /// Refused with the code `run_open` if the run is not over, and with [`StoreError::UnderWay`] while a caller has its
+    /// lease. The definition of the run stays.
+    fn remove<'a>(&'a self, id: &'a RunId, expected_seq: u64) -> Reply<'a, ()>;
+
+    /// Removes the definitions that no run is pinned to, and returns their number. A definition that was stored by itself
+    /// stays, so a store that cannot distinguish the two removes none.
+    fn remove_unused_definitions(&self) -> Reply<'_, u64> {
+        Box::pin(async { Ok(0) })
+    }
 }
 
 /// A run to store.
@@ -224,6 +240,44 @@ impl Record {
     pub fn due(&self, run_after: &Run) -> Option<Timestamp> {
         let grace = Timestamp(self.event.at.0.saturating_add(GRACE));
         run_after.continues_at().map(|time| if time.0 <= self.event.at.0 { grace } else { time })
+    }
+}
+
+/// Which runs a page contains.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    /// The handle of the last run of the page before. Empty for the first page.
+    pub after: String,
+    /// Leaves out all runs but those that are over and whose last event was before this time.
+    pub ended_before: Option<Timestamp>,
+    /// The maximum number of runs.
+    pub limit: usize,
+}
+
+impl PageRequest {
+    /// Returns the first page of all runs.
+    pub fn first(limit: usize) -> PageRequest {
+        PageRequest { after: String::new(), ended_before: None, limit }
+    }
+}
+
+/// A run of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The handle as it is stored. It is not valid if the store is damaged.
+    pub handle: String,
+    /// Whether the run has secrets, so that only its cover may be written readable.
+    pub is_sealed: bool,
+    /// The run in one line, or the reason why it cannot be read.
+    pub summary: Result<Summary, StoreError>,
+}
+
+/// Returns the error for the removal of a run that is not over.
+fn still_open(id: &RunId) -> StoreError {
+    StoreError::Failed {
+        code: "run_open",
+        message: format!("the run `{id}` is not over"),
+        help: format!("cancel it with `portolan runs cancel {id}`, or wait until it has ended"),
     }
 }
 

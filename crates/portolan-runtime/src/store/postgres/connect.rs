@@ -16,6 +16,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::address::PostgresAddress;
 use super::fault::{self, Trouble};
 use crate::store::StoreError;
+use crate::store::rows::Unread;
 
 /// A database and its pool of connections.
 pub(super) struct Database {
@@ -63,6 +64,11 @@ impl Database {
             }
         }
         unreachable!("attempts end with a result")
+    }
+
+    /// Returns the error for stored data that cannot be read.
+    pub(super) fn unread(&self, unread: Unread) -> StoreError {
+        Trouble::Unread(unread).into_error(&self.address)
     }
 
     async fn once<T>(

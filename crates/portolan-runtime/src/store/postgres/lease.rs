@@ -73,14 +73,7 @@ pub(super) async fn take(shared: Arc<Shared>, id: RunId, term: Duration, jobs: J
         let Some(row) = client.query_opt(&statement, &[&id.as_str()]).await? else {
             return Ok(Err(StoreError::no_run(&id)));
         };
-        let other: Option<String> = row.get(0);
-        let place = other.as_deref().and_then(|other| other.rsplit_once(' ')).map_or("?", |(host, _)| host);
-        let holder = match (shared.fences.of(&id), place == host()) {
-            (Some(_), _) => None,
-            (None, true) => Some("another process".to_owned()),
-            (None, false) => Some(format!("a process on `{place}`")),
-        };
-        Ok(Err(StoreError::UnderWay { run: id.clone(), holder }))
+        Ok(Err(under_way(&shared, &id, row.get(0))))
     };
     let fence = shared.database.with(fence).await??;
     Ok(Held::taken(shared, id, fence, (term, taken), jobs))
@@ -123,6 +116,17 @@ impl Held {
         let renewal = spawn_local(renew(Arc::clone(&shared), id.clone(), fence, term, taken, says)).abort_handle();
         Held { shared, id, fence, lost, renewal, jobs }
     }
+}
+
+/// Returns the error for a run whose lease this holder has.
+pub(super) fn under_way(shared: &Shared, id: &RunId, holder: Option<&str>) -> StoreError {
+    let place = holder.and_then(|holder| holder.rsplit_once(' ')).map_or("?", |(host, _)| host);
+    let holder = match (shared.fences.of(id), place == host()) {
+        (Some(_), _) => None,
+        (None, true) => Some("another process".to_owned()),
+        (None, false) => Some(format!("a process on `{place}`")),
+    };
+    StoreError::UnderWay { run: id.clone(), holder }
 }
 
 /// Renews a lease until it is lost.

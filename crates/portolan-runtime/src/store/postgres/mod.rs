@@ -10,6 +10,7 @@ mod fault;
 mod lease;
 mod listen;
 mod read;
+mod remove;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -24,7 +25,10 @@ use portolan_core::value::Timestamp;
 use tokio::sync::oneshot;
 
 use super::rows::{NewRows, Row, Sizes};
-use super::{Digest, Keyring, Lease, ListFilter, NewRun, Record, Reply, RunId, Store, StoreError, StoredRun, Summary};
+use super::{
+    Digest, Entry, Keyring, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, Store, StoreError, StoredRun,
+    Summary,
+};
 pub use address::{BadAddress, PostgresAddress};
 use connect::Database;
 use lease::Fences;
@@ -208,5 +212,19 @@ impl Store for PostgresStore {
     fn definition_like<'a>(&'a self, beginning: &'a str) -> Reply<'a, Option<Digest>> {
         let beginning = beginning.to_owned();
         Box::pin(self.on_thread(move |shared| read::definition_like(shared, beginning)))
+    }
+
+    fn page<'a>(&'a self, request: &'a PageRequest) -> Reply<'a, Vec<Entry>> {
+        let request = request.clone();
+        Box::pin(self.on_thread(move |shared| read::page(shared, request)))
+    }
+
+    fn remove<'a>(&'a self, id: &'a RunId, expected_seq: u64) -> Reply<'a, ()> {
+        Box::pin(async move {
+            let wanted = id.clone();
+            let answer = self.on_thread(move |shared| remove::remove(shared, wanted, expected_seq)).await;
+            self.shared.sizes.forget(id);
+            answer
+        })
     }
 }

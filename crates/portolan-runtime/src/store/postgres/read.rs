@@ -8,8 +8,8 @@ use tokio_postgres::Row;
 
 use super::Shared;
 use super::fault::Trouble;
-use crate::store::rows::{Reader, complete, intact, json, missing, summary};
-use crate::store::{Digest, ListFilter, Record, RunId, StoreError, StoredRun, Summary};
+use crate::store::rows::{Reader, Unread, complete, intact, json, missing, no_position, summary};
+use crate::store::{Digest, Entry, ListFilter, PageRequest, Record, RunId, StoreError, StoredRun, Summary};
 
 /// A run, with the changes of the records after its snapshot. One statement sees one state of the database.
 const LOAD: &str = "SELECT p.seq, p.updated_at, s.seq, s.text, r.opening, r.definition, r.opened_at, c.seq, c.changes,
@@ -25,6 +25,11 @@ const LIST: &str = "SELECT r.id, coalesce(r.cover, r.opening), p.status, p.resul
 const LIST_OPEN: &str = "SELECT r.id, coalesce(r.cover, r.opening), p.status, p.result, p.step, p.updated_at, p.seq
     FROM positions p JOIN runs r ON r.number = p.run WHERE p.status <> 'ended'
     ORDER BY p.updated_at DESC, p.run DESC LIMIT $1";
+/// Runs by their handles, also those that have lost their position.
+const PAGE: &str = "SELECT r.id, coalesce(r.cover, r.opening), p.status, p.result, p.step, p.updated_at, p.seq,
+    r.cover IS NOT NULL
+    FROM runs r LEFT JOIN positions p ON p.run = r.number
+    WHERE r.id > $1 AND ($2::BIGINT IS NULL OR (p.status = 'ended' AND p.updated_at < $2)) ORDER BY r.id LIMIT $3";
 /// The transactions that are under way. This changes with every commit, also of other programs.
 const VERSION: &str = "SELECT hashtextextended(pg_current_snapshot()::text, 0)";
 
@@ -83,15 +88,33 @@ pub(super) async fn list(shared: Arc<Shared>, filter: ListFilter) -> Result<Vec<
     let work = async |client: &mut Object, _| {
         let statement = client.prepare_cached(if filter.open_only { LIST_OPEN } else { LIST }).await?;
         let rows = client.query(&statement, &[&bounded(filter.limit)]).await?;
-        let summaries = rows.iter().map(|row| {
-            let what = || format!("the position of run `{}`", row.get::<_, &str>(0));
-            let result = row.get::<_, Option<&str>>(3).map(|text| json::read(text, what)).transpose()?;
-            let (status, last) = ((row.get(2), result), (row.get(5), number(row, 6)));
-            Ok(summary(row.get(0), row.get(1), status, json::read(row.get(4), what)?, last)?)
-        });
-        summaries.collect::<Result<Vec<_>, Trouble>>()
+        rows.iter().map(|row| Ok(line(row)?)).collect::<Result<Vec<_>, Trouble>>()
     };
     shared.database.with(work).await
+}
+
+/// Returns the run of a row of a list.
+fn line(row: &Row) -> Result<Summary, Unread> {
+    let what = || format!("the position of run `{}`", row.get::<_, &str>(0));
+    let result = row.get::<_, Option<&str>>(3).map(|text| json::read(text, what)).transpose()?;
+    let (status, last) = ((row.get(2), result), (row.get(5), number(row, 6)));
+    summary(row.get(0), row.get(1), status, json::read(row.get(4), what)?, last)
+}
+
+pub(super) async fn page(shared: Arc<Shared>, request: PageRequest) -> Result<Vec<Entry>, StoreError> {
+    let before = request.ended_before.map(|before| before.0);
+    let work = async |client: &mut Object, _| {
+        let statement = client.prepare_cached(PAGE).await?;
+        Ok(client.query(&statement, &[&request.after, &before, &bounded(request.limit)]).await?)
+    };
+    let entry = |row: &Row| {
+        let handle: String = row.get(0);
+        let has_position = row.get::<_, Option<i64>>(6).is_some();
+        let line = if has_position { line(row) } else { Err(no_position(&handle)) };
+        let summary = line.map_err(|unread| shared.database.unread(unread));
+        Entry { handle, is_sealed: row.get(7), summary }
+    };
+    Ok(shared.database.with(work).await?.iter().map(entry).collect())
 }
 
 pub(super) async fn version(shared: Arc<Shared>) -> Result<Option<u64>, StoreError> {

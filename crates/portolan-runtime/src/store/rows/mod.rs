@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::seal::{Part, Sealer};
 use super::summary::step;
 use super::{NewRun, Record, RunId, RunStatus, StoreError};
-pub(super) use read::{Reader, Unread, complete, intact, missing, summary};
+pub(super) use read::{Reader, Unread, complete, intact, missing, no_position, summary};
 pub(super) use sizes::Sizes;
 
 /// A record and the resulting position of its run.

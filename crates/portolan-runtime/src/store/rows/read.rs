@@ -134,6 +134,11 @@ pub(in crate::store) fn summary(
     Ok(Summary { id, workflow, description, status, step, updated_at: Timestamp(last.0), seq: last.1 })
 }
 
+/// Returns the error for a run without its position.
+pub(in crate::store) fn no_position(handle: &str) -> Unread {
+    Unread::Garbled { what: format!("the position of run `{handle}`"), why: "it is missing".to_owned() }
+}
+
 /// Returns the text of a definition that is the one with this digest.
 ///
 /// Checks name commands: a definition changed in the database is not the one that was trusted.

@@ -23,7 +23,10 @@ use tokio::sync::oneshot;
 use super::definitions::Definitions;
 use super::lease::Driven;
 use super::rows::Sizes;
-use super::{Digest, Keyring, Lease, ListFilter, NewRun, Record, Reply, RunId, Store, StoreError, StoredRun, Summary};
+use super::{
+    Digest, Entry, Keyring, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, Store, StoreError, StoredRun,
+    Summary,
+};
 use connect::{Link, Place};
 use fault::Trouble;
 use lane::Lane;
@@ -84,7 +87,7 @@ impl SqliteStore {
         &self.place.path
     }
 
-    /// Returns the folder of the leases.
+    /// Returns the folder of the locks of runs that are driven.
     fn locks(&self) -> PathBuf {
         let mut folder = self.path().file_name().unwrap_or_default().to_owned();
         folder.push(".driven");
@@ -102,7 +105,7 @@ impl SqliteStore {
 
     async fn answered(&self, write: Write) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
-        self.writer.send(write::Request { write, reply })?;
+        self.writer.send(write::Request::Write { write: Box::new(write), reply })?;
         answer.await.unwrap_or_else(|_| Err(lane::ended()))
     }
 
@@ -168,6 +171,28 @@ impl Store for SqliteStore {
             let wanted = id.clone();
             self.read(move |db| read::number_of(db, &wanted).map(drop)).await?;
             Ok(Box::new(self.driven.take_among(&self.locks(), id)?) as Box<dyn Lease>)
+        })
+    }
+
+    fn page<'a>(&'a self, request: &'a PageRequest) -> Reply<'a, Vec<Entry>> {
+        let (request, place) = (request.clone(), Arc::clone(&self.place));
+        Box::pin(self.read(move |db| read::page(db, &place, &request)))
+    }
+
+    fn remove<'a>(&'a self, id: &'a RunId, expected_seq: u64) -> Reply<'a, ()> {
+        Box::pin(async move {
+            let lease = self.lease(id).await?;
+            let removed = self.write(id, Write::Remove { id: id.clone(), expected_seq }).await;
+            drop(lease);
+            removed
+        })
+    }
+
+    fn remove_unused_definitions(&self) -> Reply<'_, u64> {
+        Box::pin(async move {
+            let (reply, answer) = oneshot::channel();
+            self.writer.send(write::Request::Tidy(reply))?;
+            answer.await.unwrap_or_else(|_| Err(lane::ended()))
         })
     }
 

@@ -7,9 +7,10 @@ use portolan_core::run::Run;
 use portolan_core::value::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::connect::Place;
 use super::fault::Trouble;
-use crate::store::rows::{Reader, complete, intact, missing, summary};
-use crate::store::{Digest, Keyring, ListFilter, Record, RunId, StoreError, StoredRun, Summary};
+use crate::store::rows::{Reader, complete, intact, missing, no_position, summary};
+use crate::store::{Digest, Entry, Keyring, ListFilter, PageRequest, Record, RunId, StoreError, StoredRun, Summary};
 
 pub(super) fn load(db: Option<&Connection>, keyring: &Keyring, id: &RunId) -> Result<StoredRun, Trouble> {
     let unknown = || Trouble::from(StoreError::no_run(id));
@@ -96,8 +97,7 @@ pub(super) fn list(db: Option<&Connection>, filter: ListFilter) -> Result<Vec<Su
     let mut rows = statement.query([bounded(filter.limit)])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let (status, last) = ((text(row, 2)?, row.get(3)?), (row.get(5)?, number(row, 6)?));
-        found.push(summary(text(row, 0)?, text(row, 1)?, status, row.get(4)?, last)?);
+        found.push(line(row)?);
     }
     Ok(found)
 }
@@ -115,6 +115,12 @@ pub(super) fn due(db: Option<&Connection>, now: Timestamp) -> Result<Vec<RunId>,
 /// More runs than one project has workers, since those that are driven are among them.
 const MOST_DUE: i64 = 1_000;
 
+/// Returns the run of a row of a list.
+fn line(row: &Row<'_>) -> Result<Summary, Trouble> {
+    let (status, last) = ((text(row, 2)?, row.get(3)?), (row.get(5)?, number(row, 6)?));
+    Ok(summary(text(row, 0)?, text(row, 1)?, status, row.get(4)?, last)?)
+}
+
 pub(super) fn list_sql(filter: ListFilter) -> String {
     // Lists need no key: a sealed run has a cover. The condition is written as in the schema, because only then its
     // index is used.
@@ -124,6 +130,31 @@ pub(super) fn list_sql(filter: ListFilter) -> String {
          {open} ORDER BY updated_at DESC, run DESC LIMIT ?1"
     )
 }
+
+pub(super) fn page(db: Option<&Connection>, place: &Place, request: &PageRequest) -> Result<Vec<Entry>, Trouble> {
+    let Some(db) = db else { return Ok(Vec::new()) };
+    let mut statement = db.prepare_cached(PAGE)?;
+    let before = request.ended_before.map(|before| before.0);
+    let mut rows = statement.query(params![request.after, before, bounded(request.limit)])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let handle: String = row.get(0)?;
+        let has_position = row.get_ref(2)? != rusqlite::types::ValueRef::Null;
+        let summary = match if has_position { line(row) } else { Err(no_position(&handle).into()) } {
+            Err(error @ Trouble::Database(_)) => return Err(error),
+            Err(unread) => Err(unread.into_error(place)),
+            Ok(summary) => Ok(summary),
+        };
+        found.push(Entry { handle, is_sealed: row.get(7)?, summary });
+    }
+    Ok(found)
+}
+
+/// Runs by their handles, also those that have lost their position.
+pub(super) const PAGE: &str =
+    "SELECT id, coalesce(cover, opening), status, result, step, updated_at, seq, cover IS NOT NULL
+     FROM runs LEFT JOIN positions ON run = number
+     WHERE id > ?1 AND (?2 IS NULL OR (status = 'ended' AND updated_at < ?2)) ORDER BY id LIMIT ?3";
 
 pub(super) fn definition(db: Option<&Connection>, digest: &Digest) -> Result<Arc<str>, Trouble> {
     let unknown = || Trouble::from(StoreError::no_definition(digest));

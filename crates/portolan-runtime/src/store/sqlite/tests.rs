@@ -418,6 +418,36 @@ fn lists_are_read_from_an_index() {
     assert!(open.contains("USING INDEX open_positions_by_time") && !open.contains("TEMP B-TREE"), "{open}");
 }
 
+#[test]
+fn pages_are_read_from_an_index() {
+    let home = Home::new();
+    create(&home.store(), &Sample::opened("mend the door"));
+    let db = home.database();
+    let mut statement = db.prepare(&format!("EXPLAIN QUERY PLAN {}", read::PAGE)).expect("it is valid");
+    let lines = statement.query_map(["", "9", "1"], |row| row.get::<_, String>(3)).expect("it can be asked");
+    let plan = lines.map(|line| line.expect("it can be read")).collect::<Vec<_>>().join("\n");
+    assert!(plan.starts_with("SEARCH runs USING INDEX") && !plan.contains("TEMP B-TREE"), "{plan}");
+}
+
+#[test]
+fn a_run_without_its_position_does_not_hide_the_others() {
+    let home = Home::new();
+    let store = home.store();
+    let [lost, whole] = [1, 2].map(|_| create(&store, &Sample::opened("mend the door")));
+    drop(store);
+    let db = home.database();
+    db.execute("DELETE FROM positions WHERE run = (SELECT number FROM runs WHERE id = ?1)", [lost.as_str()])
+        .expect("done");
+    for entry in wait(home.store().page(&PageRequest::first(9))).expect("it can be read") {
+        let said = entry.summary.map(|line| line.id).map_err(|error| error.to_string());
+        let place = home.path().display().to_string();
+        let expected = format!(
+            "the position of run `{lost}` in `{place}` cannot be read (it is missing): restore an earlier copy of the file"
+        );
+        assert_eq!(said, if entry.handle == lost.as_str() { Err(expected) } else { Ok(whole.clone()) });
+    }
+}
+
 /// Returns a store with two sealed runs of two records each, in which a word is hidden.
 fn sealed(home: &Home) -> [RunId; 2] {
     let store = home.store();

@@ -11,12 +11,14 @@ use tokio::sync::oneshot;
 use super::connect::{Absent, Link, known_version};
 use super::fault::Trouble;
 use crate::store::rows::{NewRows, Row, Sizes, Texts};
-use crate::store::{Digest, Keyring, NewRun, Record, RunId, StoreError};
+use crate::store::{Digest, Keyring, NewRun, Record, RunId, StoreError, still_open};
 
-/// A write and the channel for its result.
-pub(super) struct Request {
-    pub(super) write: Write,
-    pub(super) reply: oneshot::Sender<Result<(), StoreError>>,
+/// A request and the channel for its result.
+pub(super) enum Request {
+    /// A write, which shares its transaction with others.
+    Write { write: Box<Write>, reply: oneshot::Sender<Result<(), StoreError>> },
+    /// The removal of the definitions that no run is pinned to.
+    Tidy(oneshot::Sender<Result<u64, StoreError>>),
 }
 
 /// A write, as text already: callers do the serialization, and the writer only writes.
@@ -27,6 +29,8 @@ pub(super) enum Write {
     Append(Row),
     /// The time from which workers may drive a run.
     Defer { id: RunId, due: Option<i64> },
+    /// The removal of a run that is over.
+    Remove { id: RunId, expected_seq: u64 },
 }
 
 impl Write {
@@ -44,6 +48,7 @@ impl Write {
         match self {
             Write::Create { rows: NewRows { last: row, .. }, .. } | Write::Append(row) => row.status.is_ended(),
             Write::Defer { .. } => false,
+            Write::Remove { .. } => true,
         }
     }
 
@@ -51,6 +56,7 @@ impl Write {
         match self {
             Write::Create { rows: NewRows { last: row, .. }, .. } | Write::Append(row) => &row.id,
             Write::Defer { id, .. } => id,
+            Write::Remove { id, .. } => id,
         }
     }
 }
@@ -58,32 +64,50 @@ impl Write {
 /// Serves requests until all senders are gone. Requests that have queued up meanwhile share the next transaction.
 pub(super) fn serve(requests: &Receiver<Request>, mut link: Link, keyring: &Keyring) {
     while let Ok(first) = requests.recv() {
-        let batch: Vec<Request> = iter::once(first).chain(requests.try_iter()).take(MOST_TOGETHER).collect();
-        let creates = batch.iter().any(|request| matches!(request.write, Write::Create { .. }));
-        let absent = if creates { Absent::Create } else { Absent::Leave };
-        let outcome = link.with(absent, |db| commit(db, keyring, &batch));
-        let answers = outcome.unwrap_or_else(|error| vec![Err(error); batch.len()]);
-        for (request, answer) in batch.into_iter().zip(answers) {
+        let (mut batch, mut replies, mut tidy) = (Vec::new(), Vec::new(), Vec::new());
+        for request in iter::once(first).chain(requests.try_iter()).take(MOST_TOGETHER) {
+            match request {
+                Request::Write { write, reply } => {
+                    batch.push(*write);
+                    replies.push(reply);
+                }
+                Request::Tidy(reply) => tidy.push(reply),
+            }
+        }
+        for (reply, answer) in replies.into_iter().zip(written(&batch, &mut link, keyring)) {
             // The caller may be gone; its request has been carried out nevertheless.
-            let _ = request.reply.send(answer);
+            let _ = reply.send(answer);
+        }
+        for reply in tidy {
+            let _ = reply.send(link.with(Absent::Leave, |db| db.map_or(Ok(0), remove_unused_definitions)));
         }
     }
+}
+
+fn written(batch: &[Write], link: &mut Link, keyring: &Keyring) -> Vec<Result<(), StoreError>> {
+    if batch.is_empty() {
+        return Vec::new();
+    }
+    let creates = batch.iter().any(|write| matches!(write, Write::Create { .. }));
+    let absent = if creates { Absent::Create } else { Absent::Leave };
+    let outcome = link.with(absent, |db| commit(db, keyring, batch));
+    outcome.unwrap_or_else(|error| vec![Err(error); batch.len()])
 }
 
 /// Returns the result of each request after all of them are on disk. On an error nothing of the batch is.
 fn commit(
     db: Option<&mut Connection>,
     keyring: &Keyring,
-    batch: &[Request],
+    batch: &[Write],
 ) -> Result<Vec<Result<(), StoreError>>, Trouble> {
     let Some(db) = db else {
-        return Ok(batch.iter().map(|request| Err(StoreError::no_run(request.write.id()))).collect());
+        return Ok(batch.iter().map(|write| Err(StoreError::no_run(write.id()))).collect());
     };
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     known_version(&transaction)?;
     let mut answers = Vec::with_capacity(batch.len());
-    for request in batch {
-        answers.push(perform(&transaction, keyring, &request.write)?);
+    for write in batch {
+        answers.push(perform(&transaction, keyring, write)?);
     }
     transaction.commit()?;
     Ok(answers)
@@ -137,8 +161,49 @@ fn perform(db: &Connection, keyring: &Keyring, write: &Write) -> rusqlite::Resul
             let Some(Known { number, .. }) = known(db, id)? else { return Ok(Err(StoreError::no_run(id))) };
             db.prepare_cached("UPDATE positions SET due = ?2 WHERE run = ?1")?.execute(params![number, due])?;
         }
+        Write::Remove { id, expected_seq } => return remove(db, id, *expected_seq),
     }
     Ok(Ok(()))
+}
+
+fn remove(db: &Connection, id: &RunId, expected_seq: u64) -> rusqlite::Result<Result<(), StoreError>> {
+    let sql = "SELECT number, seq, status FROM runs JOIN positions ON run = number WHERE id = ?1";
+    let known = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    let known: Option<(i64, i64, String)> = db.prepare_cached(sql)?.query_one([id.as_str()], known).optional()?;
+    let Some((number, seq, status)) = known else { return Ok(Err(StoreError::no_run(id))) };
+    if seq.unsigned_abs() != expected_seq {
+        return Ok(Err(StoreError::Conflict { actual_seq: seq.unsigned_abs() }));
+    }
+    if status != "ended" {
+        return Ok(Err(still_open(id)));
+    }
+    for sql in [
+        "DELETE FROM records WHERE run = ?1",
+        "DELETE FROM snapshots WHERE run = ?1",
+        "DELETE FROM positions WHERE run = ?1",
+        "DELETE FROM runs WHERE number = ?1",
+    ] {
+        db.prepare_cached(sql)?.execute([number])?;
+    }
+    Ok(Ok(()))
+}
+
+/// Those that were stored by themselves are files beside the database. Removes few at a time, so that other writers do
+/// not wait for long.
+fn remove_unused_definitions(db: &mut Connection) -> Result<u64, Trouble> {
+    let sql = "DELETE FROM definitions WHERE digest IN
+               (SELECT digest FROM definitions WHERE digest NOT IN (SELECT definition FROM runs) LIMIT ?1)";
+    let mut removed = 0;
+    loop {
+        let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        known_version(&transaction)?;
+        let count = transaction.execute(sql, [MOST_DEFINITIONS])?;
+        transaction.commit()?;
+        removed += count as u64;
+        if count < MOST_DEFINITIONS as usize {
+            return Ok(removed);
+        }
+    }
 }
 
 /// An existing run.
@@ -197,3 +262,5 @@ fn set_snapshot(db: &Connection, run: i64, row: &Row, texts: &Texts) -> rusqlite
 
 /// Enough for all waiting callers, and a bound on the wait of the first one.
 const MOST_TOGETHER: usize = 256;
+/// The maximum number of definitions that one transaction removes.
+const MOST_DEFINITIONS: u32 = 64;
