@@ -32,6 +32,28 @@ impl StoreAt {
             StoreAt::Custom(store) => Arc::clone(store),
         }
     }
+
+    /// Returns the kind of the store in one word: `memory`, `sqlite`, `postgres` or `custom`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            StoreAt::Memory => "memory",
+            StoreAt::File(_) => "sqlite",
+            StoreAt::Postgres(_) => "postgres",
+            StoreAt::Custom(_) => "custom",
+        }
+    }
+}
+
+/// The file, or the address without its password.
+impl fmt::Display for StoreAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreAt::Memory => f.write_str("memory"),
+            StoreAt::File(path) => path.display().fmt(f),
+            StoreAt::Postgres(address) => address.fmt(f),
+            StoreAt::Custom(_) => f.write_str("a store of the program"),
+        }
+    }
 }
 
 impl fmt::Debug for StoreAt {

@@ -11,13 +11,16 @@ mod at;
 pub mod contract;
 mod definitions;
 mod error;
+mod fold;
 mod lease;
 mod memory;
 mod postgres;
 mod rows;
 mod seal;
 mod sqlite;
+mod status;
 mod summary;
+mod verify;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -37,7 +40,10 @@ pub use memory::MemoryStore;
 pub use postgres::{BadAddress, PostgresAddress, PostgresStore};
 pub use seal::{Keyring, Part, Sealer, Unopened};
 pub use sqlite::SqliteStore;
+pub use status::{SchemaVersion, StoreStatus};
 pub use summary::{RunStatus, Summary};
+pub(crate) use verify::verify;
+pub use verify::{StoreFault, Verification};
 
 /// The future result of a store's method.
 ///
@@ -163,6 +169,22 @@ pub trait Store: Send + Sync {
     fn remove_unused_definitions(&self) -> Reply<'_, u64> {
         Box::pin(async { Ok(0) })
     }
+
+    /// Returns the state of the store. It changes nothing: tables of an earlier version stay as they are.
+    fn status(&self) -> Reply<'_, StoreStatus> {
+        Box::pin(status::counted(self))
+    }
+
+    /// Brings the tables to the version of this release, as the first request does. Returns the version before, or
+    /// `None` if there is no store yet or if it has no versions.
+    fn migrate(&self) -> Reply<'_, Option<SchemaVersion>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Returns the faults that the store finds in its own files or tables, whatever they contain: a sentence for each.
+    fn integrity(&self) -> Reply<'_, Vec<String>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
 }
 
 /// A run to store.
@@ -258,6 +280,14 @@ impl PageRequest {
     /// Returns the first page of all runs.
     pub fn first(limit: usize) -> PageRequest {
         PageRequest { after: String::new(), ended_before: None, limit }
+    }
+
+    /// Returns the page that begins at a run and has one run, which is another one if there is no such run.
+    pub fn only(id: &RunId) -> PageRequest {
+        // All handles have one length, so none is between these two.
+        let (beginning, last) = id.as_str().split_at(id.as_str().len() - 1);
+        let before = last.bytes().map(|letter| char::from(letter - 1));
+        PageRequest { after: beginning.chars().chain(before).collect(), ..PageRequest::first(1) }
     }
 }
 

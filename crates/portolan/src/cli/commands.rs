@@ -8,7 +8,7 @@ use clap::Command;
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Begin", &["init", "demo", "catalog", "import"]),
     ("Write definitions", &["check", "show", "test", "simulate", "eval", "export"]),
-    ("Lead agents and run graphs", &["serve", "gate", "run", "runs", "worker", "studio"]),
+    ("Lead agents and run graphs", &["serve", "gate", "run", "runs", "worker", "store", "studio"]),
     ("Lead tasks through phases", &["flow", "autopilot", "supervisor"]),
     ("Set up checks, trust and hooks", &["trust", "people", "checks", "qa", "merge-gate", "install", "doctor"]),
     ("Run by other programs", &["hook", "guard", "sandbox", "builtin", "completions"]),

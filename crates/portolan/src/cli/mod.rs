@@ -39,6 +39,7 @@ mod signals;
 mod simulate;
 mod standing;
 mod start;
+mod store;
 mod studio;
 mod supervisor;
 mod test;
@@ -108,6 +109,7 @@ enum Verb {
     Worker(worker::Worker),
     Catalog(catalog::Catalog),
     Runs(runs::Runs),
+    Store(store::StoreArgs),
     Flow(flow::Flow),
     Supervisor(supervisor::Supervisor),
     Autopilot(autopilot::Autopilot),
@@ -328,6 +330,7 @@ fn perform(cli: Cli) -> Exit {
         Verb::Worker(args) => worker::run(args, &cli.common),
         Verb::Catalog(args) => catalog::run(&args, &cli.common),
         Verb::Runs(args) => runs::run(&args, &cli.common),
+        Verb::Store(args) => store::run(&args, &cli.common),
         Verb::Flow(args) => flow::run(&args, &cli.common),
         Verb::Supervisor(args) => supervisor::run(&args, &cli.common),
         Verb::Autopilot(args) => autopilot::run(&args, &cli.common),

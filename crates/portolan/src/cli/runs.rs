@@ -185,7 +185,7 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
 }
 
 /// Requires that a named store exists: otherwise the empty list of a new store would pass for an answer.
-fn must_exist(store: &StoreAt) -> Result<(), ServiceError> {
+pub(super) fn must_exist(store: &StoreAt) -> Result<(), ServiceError> {
     let refused =
         |message: String| ServiceError::refused("no_store", message, "name the file that `serve` keeps runs in");
     match store {

@@ -52,6 +52,7 @@ mod show;
 mod side_by_side;
 mod standing;
 mod states;
+mod store;
 mod stores;
 mod studio;
 mod supervisor;

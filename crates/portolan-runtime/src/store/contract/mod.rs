@@ -90,7 +90,8 @@ const PROMISES: &[(&str, Promise)] = promises! {
         a_run_that_waits_for_somebody_is_not_claimed a_run_is_put_off_until_its_next_record
         the_run_that_has_waited_longest_is_claimed_first of_many_workers_each_takes_other_runs a_change_is_noticed;
     removal: pages_contain_each_run_once a_page_says_how_each_run_stands a_run_that_is_over_can_be_removed
-        an_open_run_is_not_removed a_run_that_is_driven_is_not_removed only_definitions_without_a_run_are_removed;
+        an_open_run_is_not_removed a_run_that_is_driven_is_not_removed only_definitions_without_a_run_are_removed
+        a_status_counts_runs_and_records;
 };
 
 /// Checks that a store fulfils every guarantee. `make` creates an empty store for each of them.

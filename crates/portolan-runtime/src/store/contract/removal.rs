@@ -150,3 +150,20 @@ pub(super) async fn only_definitions_without_a_run_are_removed(subject: &Subject
     store.definition(&Digest::of(DEFINITION)).await.expect("a run is pinned to it");
     store.definition(&Digest::of(&*alone)).await.expect("it was stored by itself");
 }
+
+pub(super) async fn a_status_counts_runs_and_records(subject: &Subject) {
+    let store = subject.store();
+    create(&*store, &Sample::opened("mend the door")).await;
+    for at in 0..3 {
+        ended(&*store, at).await;
+    }
+    let id = create(&*store, &Sample::opened("mend the door")).await;
+    let lease = store.lease(&id).await.expect("nobody drives it");
+    let status = subject.store().status().await.expect("it can be read");
+    assert_eq!((status.exists, status.unwritable), (true, None));
+    assert_eq!((status.open, status.ended, status.records), (2, 3, 8));
+    assert!(status.definitions.is_none_or(|count| count == 1), "{:?}", status.definitions);
+    assert!(status.driven.is_none_or(|driven| driven == [id]), "only that one is driven");
+    assert!(status.schema.is_none_or(|schema| schema.found == schema.known), "{:?}", status.schema);
+    drop(lease);
+}

@@ -66,6 +66,24 @@ impl Database {
         unreachable!("attempts end with a result")
     }
 
+    /// Does something with a connection and the version of the tables, which stay as they are.
+    pub(super) async fn look<T>(
+        &self,
+        job: impl AsyncFn(&mut Object, usize) -> Result<T, Trouble>,
+    ) -> Result<T, StoreError> {
+        let look = async || {
+            let mut connection = self.pool.as_ref().map_err(StoreError::clone)?.get().await?;
+            let version = check_version(&connection, &self.address).await?;
+            job(&mut connection, version).await
+        };
+        look().await.map_err(|trouble: Trouble| trouble.into_error(&self.address))
+    }
+
+    /// Returns the address without its password.
+    pub(super) fn name(&self) -> String {
+        self.address.to_string()
+    }
+
     /// Returns the error for stored data that cannot be read.
     pub(super) fn unread(&self, unread: Unread) -> StoreError {
         Trouble::Unread(unread).into_error(&self.address)
@@ -86,6 +104,11 @@ impl Database {
         }
         done
     }
+}
+
+/// Returns the version of this release.
+pub(super) fn newest() -> usize {
+    MIGRATIONS.len()
 }
 
 fn pool(address: &PostgresAddress) -> Result<Pool, StoreError> {

@@ -11,6 +11,7 @@ mod lease;
 mod listen;
 mod read;
 mod remove;
+mod status;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -26,8 +27,8 @@ use tokio::sync::oneshot;
 
 use super::rows::{NewRows, Row, Sizes};
 use super::{
-    Digest, Entry, Keyring, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, Store, StoreError, StoredRun,
-    Summary,
+    Digest, Entry, Keyring, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, SchemaVersion, Store,
+    StoreError, StoreStatus, StoredRun, Summary,
 };
 pub use address::{BadAddress, PostgresAddress};
 use connect::Database;
@@ -226,5 +227,17 @@ impl Store for PostgresStore {
             self.shared.sizes.forget(id);
             answer
         })
+    }
+
+    fn status(&self) -> Reply<'_, StoreStatus> {
+        Box::pin(self.on_thread(status::status))
+    }
+
+    fn migrate(&self) -> Reply<'_, Option<SchemaVersion>> {
+        Box::pin(self.on_thread(|shared| async move {
+            let found = shared.database.look(async |_, version| Ok(version)).await?;
+            shared.database.with(async |_, _| Ok(())).await?;
+            Ok(Some(SchemaVersion { found, known: connect::newest() }))
+        }))
     }
 }

@@ -158,7 +158,7 @@ fn open(place: &Place, absent: Absent) -> Result<Connection, Trouble> {
 
 /// Returns the number of migrations of the file, or 0 for a new one. Refuses files of other programs and of newer
 /// releases.
-fn version(db: &Connection) -> Result<usize, Trouble> {
+pub(super) fn version(db: &Connection) -> Result<usize, Trouble> {
     let application: i64 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     let is_empty: bool = db.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))?;
     match (application, is_empty) {
@@ -184,6 +184,11 @@ pub(super) fn known_version(db: &Connection) -> Result<usize, Trouble> {
             ),
         ),
     }
+}
+
+/// Returns the version of this release.
+pub(super) fn newest() -> usize {
+    MIGRATIONS.len()
 }
 
 fn refuse<T>(db: &Connection, why: &str) -> Result<T, Trouble> {

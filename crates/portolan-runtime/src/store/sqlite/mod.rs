@@ -8,6 +8,7 @@ mod connect;
 mod fault;
 mod lane;
 mod read;
+mod status;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -24,8 +25,8 @@ use super::definitions::Definitions;
 use super::lease::Driven;
 use super::rows::Sizes;
 use super::{
-    Digest, Entry, Keyring, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, Store, StoreError, StoredRun,
-    Summary,
+    Digest, Entry, Keyring, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, SchemaVersion, Store,
+    StoreError, StoreStatus, StoredRun, Summary,
 };
 use connect::{Link, Place};
 use fault::Trouble;
@@ -106,6 +107,18 @@ impl SqliteStore {
     async fn answered(&self, write: Write) -> Result<(), StoreError> {
         let (reply, answer) = oneshot::channel();
         self.writer.send(write::Request::Write { write: Box::new(write), reply })?;
+        answer.await.unwrap_or_else(|_| Err(lane::ended()))
+    }
+
+    /// Does something on the thread that reads, without its connection.
+    async fn beside<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.reader.send(Box::new(move |_| {
+            let _ = reply.send(job());
+        }))?;
         answer.await.unwrap_or_else(|_| Err(lane::ended()))
     }
 
@@ -216,5 +229,23 @@ impl Store for SqliteStore {
     fn defer<'a>(&'a self, id: &'a RunId, until: Option<Timestamp>) -> Reply<'a, ()> {
         let write = Write::Defer { id: id.clone(), due: until.map(|until| until.0) };
         Box::pin(self.answered(write))
+    }
+
+    fn status(&self) -> Reply<'_, StoreStatus> {
+        let (place, locks) = (Arc::clone(&self.place), self.locks());
+        Box::pin(self.beside(move || status::status(&place, &locks)))
+    }
+
+    fn migrate(&self) -> Reply<'_, Option<SchemaVersion>> {
+        Box::pin(async move {
+            let place = Arc::clone(&self.place);
+            let Some(found) = self.beside(move || status::version(&place)).await? else { return Ok(None) };
+            self.read(|_| Ok(())).await?;
+            Ok(Some(SchemaVersion { found, known: connect::newest() }))
+        })
+    }
+
+    fn integrity(&self) -> Reply<'_, Vec<String>> {
+        Box::pin(self.read(read::integrity))
     }
 }

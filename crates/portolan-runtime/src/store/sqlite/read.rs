@@ -164,6 +164,25 @@ pub(super) fn definition(db: Option<&Connection>, digest: &Digest) -> Result<Arc
     Ok(intact(digest, found)?)
 }
 
+/// Returns the faults of the file, and of rows that name others.
+pub(super) fn integrity(db: Option<&Connection>) -> Result<Vec<String>, Trouble> {
+    let Some(db) = db else { return Ok(Vec::new()) };
+    let path = db.path().unwrap_or("the file").to_owned();
+    let mut faults = Vec::new();
+    let mut statement = db.prepare("PRAGMA integrity_check")?;
+    for fault in statement.query_map([], |row| row.get::<_, String>(0))? {
+        faults.extend(Some(fault?).filter(|fault| fault != "ok").map(|fault| format!("`{path}` is damaged: {fault}")));
+    }
+    let sql = "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2";
+    let mut statement = db.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (table, parent, count): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        faults.push(format!("`{path}` has {count} rows in `{table}` that name a missing row of `{parent}`"));
+    }
+    Ok(faults)
+}
+
 /// Returns a text without a copy, for texts that are only parsed.
 fn text<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r str> {
     Ok(row.get_ref(column)?.as_str()?)
