@@ -206,7 +206,7 @@ fn begin_item(frame: &mut Frame, index: u32, item: &Frame, revision: u64) {
     if let Place::Each { begun, open, .. } = &mut frame.place {
         let mut item = item.clone();
         stamp(&mut item, revision);
-        *begun = index + 1;
+        *begun = index.saturating_add(1);
         open.push(Item { name: NodeId::from(index.to_string()), index, frame: item });
     }
 }

@@ -47,7 +47,11 @@ fn finding(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
         }
         (Some("budget"), Some("raise")) => kept(judged, "I-15", "raises a budget"),
         (Some("runs"), Some("answer")) | (Some("supervisor"), Some("reply")) => answering(judged, &words[2..]),
-        (Some("flow" | "budget" | "runs" | "supervisor"), None) if words.len() > 1 => {
+        // What it takes over counts as the decisions of persons and checks.
+        (Some("store"), Some("import")) => Some(for_a_person("puts runs into the store")),
+        (Some("runs"), Some("prune")) if has("--dry-run") => None,
+        (Some("runs"), Some("prune")) => Some(for_a_person("deletes runs")),
+        (Some("flow" | "budget" | "runs" | "store" | "supervisor"), None) if words.len() > 1 => {
             Some(Finding::ask(judged, "", "it is unclear what `portolan` is asked to do"))
         }
         _ => None,

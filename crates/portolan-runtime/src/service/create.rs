@@ -55,7 +55,7 @@ impl Service {
 }
 
 /// Returns the part of an opening that may be stored readable. `None` if the workflow hides nothing.
-fn cover(workflow: &Workflow, opening: &Opening) -> Option<Opening> {
+pub(super) fn cover(workflow: &Workflow, opening: &Opening) -> Option<Opening> {
     let hidden = Redaction::of_workflow(workflow);
     let mut servers = workflow.flows().flat_map(|(_, flow)| &flow.settings.servers);
     if hidden.is_empty() && !servers.any(is_confided_in) {

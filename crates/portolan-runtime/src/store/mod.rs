@@ -7,6 +7,7 @@
 //! An append names the sequence number that the caller decided on, and is refused if the run has moved on since. This
 //! is the whole concurrency control, between threads, processes and machines.
 
+mod archive;
 mod at;
 pub mod contract;
 mod definitions;
@@ -32,6 +33,8 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::address::RunId;
 pub use crate::digest::Digest;
+pub(crate) use archive::{Archive, ArchiveWriter, ends_complete, export, import, new_run};
+pub use archive::{ExportError, Exported, Imported, LeftOut, LeftOuts, Selection};
 pub use at::StoreAt;
 pub use error::StoreError;
 pub(crate) use error::store_error;

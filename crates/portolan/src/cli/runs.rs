@@ -1,6 +1,7 @@
 //! `portolan runs`: lists, shows, begins and ends runs, and gives a person's answers.
 
 use std::io::{self, BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -11,7 +12,7 @@ use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::service::{
-    Act, Caller, ErrorKind, Fork, History, Onto, Report, Request, Service, ServiceError, StoreAt, View,
+    Act, Caller, ErrorKind, Fork, History, Onto, Report, Request, Service, ServiceError, StoreAt, View, archived_run,
 };
 use portolan_runtime::store::Record;
 use serde_json::{Map, Value, json};
@@ -21,6 +22,7 @@ use super::carried;
 use super::kept::{JournaledRun, show_trace};
 use super::output::{Output, Paint, command_line, one_line, safe, table};
 use super::person;
+use super::prune::{Prune, prune};
 use super::resume::{Resume, handle, resume};
 use super::start::{Start, start};
 use super::{Common, Exit, block_on};
@@ -63,6 +65,9 @@ enum Verb {
         /// Show instead what each node of a graph did, and when.
         #[arg(long)]
         trace: bool,
+        /// Show a run of an archive: a file of `store export` or `runs prune`.
+        #[arg(long, value_name = "FILE")]
+        archive: Option<PathBuf>,
     },
     /// Continue an interrupted run of a graph.
     ///
@@ -76,6 +81,9 @@ enum Verb {
     Events {
         /// A handle, or the path of a task file.
         run: String,
+        /// Show a run of an archive: a file of `store export` or `runs prune`.
+        #[arg(long, value_name = "FILE")]
+        archive: Option<PathBuf>,
     },
     /// Answer the question at which a run waits for a person.
     ///
@@ -139,6 +147,17 @@ enum Verb {
         #[arg(long, value_name = "TEXT")]
         reason: String,
     },
+    Prune(Prune),
+}
+
+impl Verb {
+    /// Returns the archive to read and the run in it.
+    fn archived(&self) -> Option<(&Path, &str)> {
+        match self {
+            Verb::Show { run, archive, .. } | Verb::Events { run, archive } => Some((archive.as_deref()?, run)),
+            _ => None,
+        }
+    }
 }
 
 /// The definition that a fork is pinned to.
@@ -153,8 +172,10 @@ enum Which {
 
 pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
-    let options = common.options()?;
-    if common.named_store().is_some() {
+    let mut options = common.options()?;
+    if let Some((file, run)) = args.verb.archived() {
+        options.store = StoreAt::Custom(block_on(archived_run(file, &handle(run)?))??);
+    } else if common.named_store().is_some() {
         must_exist(&options.store)?;
     }
     let service = Service::new(options)?;
@@ -162,10 +183,10 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
         match &args.verb {
             Verb::List { all, limit } => list_runs(&output, &service, *all, *limit as usize).await,
             Verb::Start(args) => start(&output, &service, args).await,
-            Verb::Show { run, trace: true } => show_trace(output, &service, handle(run)?).await,
-            Verb::Show { run, trace: false } => show(&output, &service, run).await,
+            Verb::Show { run, trace: true, .. } => show_trace(output, &service, handle(run)?).await,
+            Verb::Show { run, trace: false, .. } => show(&output, &service, run).await,
             Verb::Resume(args) => resume(output, &service, args).await,
-            Verb::Events { run } => events(&output, &service, run).await,
+            Verb::Events { run, .. } => events(&output, &service, run).await,
             Verb::Answer { run, answer, branch, note, set } => {
                 let (answer, branch, note) = (answer.as_deref(), branch.as_deref(), note.as_deref());
                 let given = PersonInput { run, answer, branch, note, set };
@@ -180,6 +201,7 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
                 fork(&output, &service, run, Fork { onto, ..Fork::at(*at) }, set).await
             }
             Verb::Cancel { run, reason } => cancel(&output, &service, run, reason).await,
+            Verb::Prune(args) => prune(output, &service, args).await,
         }
     })?
 }

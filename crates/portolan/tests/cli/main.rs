@@ -3,6 +3,7 @@
 //!
 //! `UPDATE_EXPECT=1 cargo test -p portolan --test cli` accepts what is found, also in the generated documents.
 
+mod archive;
 mod around;
 mod bounds;
 mod builtin;
@@ -40,6 +41,7 @@ mod postgres;
 #[path = "../../../portolan-runtime/tests/common/provider.rs"]
 #[expect(dead_code, reason = "the tests of models use more of it")]
 mod provider;
+mod prune;
 mod qa;
 mod read_only;
 mod resume;

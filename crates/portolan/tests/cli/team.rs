@@ -167,3 +167,88 @@ fn what_is_wrong_with_an_address_is_said() {
     let said = says("postgres://ann:hush@127.0.0.1:1/runs");
     assert!(said.contains("`postgres://ann@127.0.0.1:1/runs` cannot be reached") && !said.contains("hush"), "{said}");
 }
+
+/// Both ways: what leaves one kind of store is the same in the other.
+#[test]
+fn runs_move_between_a_file_and_a_server() {
+    let Some(server) = Server::start() else { return };
+    let (address, other) = (server.address("postgres"), server.address("postgres?schema=other"));
+    let mut project = Project::small();
+    project.run("small", "passed passed");
+    let run = project.run("small", "passed");
+    let events = project.says(&format!("runs events {run} --format json"));
+    assert!(project.says("store export runs.jsonl").ends_with("exit: 0\n"));
+    let moved = "imported 2 runs with 8 records\nexit: 0\n";
+    assert_eq!(project.says(&format!("store import runs.jsonl --store {address}")), moved);
+    assert_eq!(project.says(&format!("runs events {run} --format json --store {address}")), events);
+    assert_eq!(
+        project.says(&format!("store verify --store {address}")),
+        "2 runs with 8 records verified, no faults\nexit: 0\n"
+    );
+    assert!(project.says(&format!("store export back.jsonl --store {address}")).ends_with("exit: 0\n"));
+    for store in ["back.db", &other] {
+        assert_eq!(project.says(&format!("store import back.jsonl --store {store}")), moved);
+        assert_eq!(project.says(&format!("runs events {run} --format json --store {store}")), events);
+    }
+    let pruned = project.says(&format!("runs prune --older-than 90d --archive old.jsonl --store {address}"));
+    assert_eq!(pruned, "deleted 1 run with 5 records after archiving them in `old.jsonl`\nexit: 0\n");
+    assert_eq!(
+        project.says(&format!("store import old.jsonl --store {address}")),
+        "imported 1 run with 5 records\nexit: 0\n"
+    );
+}
+
+#[test]
+fn a_server_says_what_is_stored_there() {
+    let Some(server) = Server::start() else { return };
+    let there = Machine::new(&server.address("postgres"));
+    let folder = crate::support::repository().join("crates/portolan-runtime/src/store/postgres/schema");
+    let newest = std::fs::read_dir(folder).expect("the folder").count();
+    let place = |said: String| {
+        let said = said.replace(&server.address(""), "SERVER/");
+        said.replace(&format!("version {newest}"), "version <newest>")
+            .replace(&format!("  {newest}, that"), "  <newest>, that")
+    };
+    let without_size =
+        |said: &str| said.lines().filter(|line| !line.starts_with("size")).collect::<Vec<_>>().join("\n");
+    let before = place(there.says("store status"));
+    let created = place(there.says("store migrate"));
+    let again = place(there.says("store migrate"));
+    there.begins();
+    let after = without_size(&place(there.says("store status")));
+    server.sql("ALTER ROLE ann SET default_transaction_read_only = on");
+    let replica = without_size(&place(there.says("store status")));
+    server.sql("SET transaction_read_only = off; ALTER ROLE ann RESET default_transaction_read_only");
+    server.sql("UPDATE portolan.positions SET step = '\"nowhere\"'; DELETE FROM portolan.records WHERE seq = 1");
+    let damaged = there.says("store verify");
+    let damaged: Vec<&str> =
+        damaged.lines().map(|line| line.split_once(": ").map_or(line, |(_, fault)| fault)).collect();
+    let codes: Vec<&str> = damaged.iter().filter_map(|line| line.rsplit_once('(').map(|(_, code)| code)).collect();
+    expect_test::expect![[r#"
+        store    SERVER/postgres (PostgreSQL)
+        state    it does not exist yet: the first run creates it
+        runs     0 open, 0 ended
+        records  0
+        exit: 0
+        created the tables of version <newest> in `SERVER/postgres`
+        exit: 0
+        `SERVER/postgres` has version <newest>, that of this release: nothing is to be done
+        exit: 0
+        store        SERVER/postgres (PostgreSQL)
+        version      <newest>, that of this release
+        access       it can be read and written
+        runs         1 open, 0 ended
+        records      3
+        definitions  1
+        driven now   none
+        exit: 0
+        store        SERVER/postgres (PostgreSQL)
+        version      <newest>, that of this release
+        access       it can only be read: `SERVER/postgres` can only be read, like a replica; name the primary server in the address of the store
+        runs         1 open, 0 ended
+        records      3
+        definitions  1
+        driven now   none
+        exit: 1
+        ["record_unreadable)"]"#]].assert_eq(&format!("{before}{created}{again}{after}\n{replica}\n{codes:?}"));
+}

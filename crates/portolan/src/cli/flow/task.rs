@@ -11,6 +11,7 @@ use portolan_runtime::service::{Caller, Ending, FlowState, Override, Service, Se
 use serde_json::{Map, Value};
 
 use super::super::assignment::assignment;
+use super::super::duration::duration;
 use super::super::heard;
 use super::super::output::{Output, Paint, is_broken_pipe, one_line, safe, table};
 use super::super::person::{self, at_terminal};
@@ -250,21 +251,4 @@ fn status(status: TaskStatus) -> &'static str {
         TaskStatus::Done => "done",
         TaskStatus::Failed => "called off",
     }
-}
-
-/// Parses a duration, in milliseconds.
-fn duration(text: &str) -> Result<i64, String> {
-    let wrong = || "write a number and `m`, `h` or `d`, such as `12h`".to_owned();
-    let unit = text.chars().last().ok_or_else(wrong)?;
-    let count: i64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| wrong())?;
-    let minutes = match unit {
-        'm' => 1,
-        'h' => 60,
-        'd' => 24 * 60,
-        _ => return Err(wrong()),
-    };
-    if !(1..=1_000_000).contains(&count) {
-        return Err("the number must be at least 1 and at most 1000000".to_owned());
-    }
-    Ok(count * minutes * 60_000)
 }

@@ -1,13 +1,15 @@
 //! `portolan store`: looks at the store of runs, verifies it, and copies it.
 
+mod copy;
 mod status;
 mod verify;
 
 use clap::{Args, Subcommand};
-use portolan_runtime::service::Service;
+use portolan_runtime::service::{Service, StoreAt};
 
 use super::runs::must_exist;
 use super::{Common, Exit, block_on};
+pub(super) use copy::remark_left_out;
 
 /// Look after the store of runs: state, faults, copies.
 ///
@@ -35,6 +37,8 @@ enum Verb {
     ///
     /// Example: portolan store verify
     Verify,
+    Export(copy::Export),
+    Import(copy::Import),
     /// Bring the tables of the store to the version of this release.
     ///
     /// Every other command that opens a store does this as well, except `store status`.
@@ -46,7 +50,8 @@ enum Verb {
 pub(super) fn run(args: &StoreArgs, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let options = common.options()?;
-    if common.named_store().is_some() {
+    let creates = matches!(args.verb, Verb::Import(_)) && !matches!(options.store, StoreAt::Memory);
+    if common.named_store().is_some() && !creates {
         must_exist(&options.store)?;
     }
     let service = Service::new(options)?;
@@ -54,6 +59,8 @@ pub(super) fn run(args: &StoreArgs, common: &Common) -> anyhow::Result<Exit> {
         match &args.verb {
             Verb::Status => status::status(output, &service).await,
             Verb::Verify => verify::verify(output, &service).await,
+            Verb::Export(args) => copy::export(output, &service, args).await,
+            Verb::Import(args) => copy::import(output, &service, args).await,
             Verb::Migrate => status::migrate(output, &service).await,
         }
     })?
