@@ -16,6 +16,8 @@
 mod export;
 mod import;
 mod reader;
+#[cfg(test)]
+mod tests;
 
 use portolan_core::run::Run;
 use serde::{Deserialize, Serialize};
