@@ -333,6 +333,26 @@ fn a_run_that_differs_is_refused_and_the_others_are_imported() {
     assert!(said.contains("is refused: record 7 follows record 1 (run_invalid)\nexit: 1\n"), "{said}");
 }
 
+/// Such a run could be stored, and nothing else: it is not known what of it must be sealed.
+#[test]
+fn a_run_whose_definition_cannot_be_read_is_refused() {
+    const DIGEST: &str = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+    let mut project = Project::small();
+    project.run("small", "passed");
+    project.says("store export runs.jsonl");
+    let whole = text(&project, "runs.jsonl");
+    let lines: Vec<&str> = whole.lines().collect();
+    let head: serde_json::Value = serde_json::from_str(lines[2]).expect("the line of the run");
+    let digest = head["run"]["definition"].as_str().expect("a digest");
+    let empty = format!("{{\"definition\":{{\"digest\":\"{DIGEST}\",\"text\":\"{{}}\"}}}}");
+    project.write("empty.jsonl", whole.replace(lines[1], &empty).replace(digest, DIGEST));
+    expect![[r#"
+        imported 0 runs with 0 records
+        stderr: run `<run1>` is refused: the stored definition is damaged: missing field `root` at line 1 column 2 (run_invalid)
+        exit: 1
+    "#]].assert_eq(&project.says("store import empty.jsonl --store new.db"));
+}
+
 /// The records of an import count as decisions of persons, and what was deleted can no longer be verified.
 #[test]
 fn an_agent_imports_and_deletes_nothing() {
