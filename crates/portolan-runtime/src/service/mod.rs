@@ -86,7 +86,7 @@ pub use request::{Act, DefinitionChange, Report, Request};
 pub use resume::ResumableRun;
 pub use standing::Since;
 pub use view::{lifted_by, shell_word};
-pub use worker::{DrivenRun, Worker, WorkerOptions};
+pub use worker::{DrivenRun, OnDriven, Worker, WorkerOptions};
 
 /// The configuration of a service.
 #[derive(Clone, Debug)]

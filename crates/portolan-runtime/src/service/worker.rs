@@ -61,6 +61,9 @@ pub struct DrivenRun {
     pub outcome: Result<Outcome, ServiceError>,
 }
 
+/// A receiver of the runs that were driven, and of failures of the store.
+pub type OnDriven<'t> = dyn FnMut(Result<DrivenRun, ServiceError>) + Send + 't;
+
 /// An effect that is due later than this is left to whichever worker finds it then.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// The time after which a run is tried again that could not be driven, in milliseconds: its servers may be trusted or
@@ -109,7 +112,7 @@ impl Worker {
         self: &Arc<Self>,
         is_once: bool,
         stop: impl Future<Output = ()>,
-        tell: &mut dyn FnMut(Result<DrivenRun, ServiceError>),
+        tell: &mut OnDriven<'_>,
     ) -> Result<(), ServiceError> {
         self.workers()?;
         self.options.mcp.as_deref().map(|path| self.service.library().own_servers(path)).transpose()?;
@@ -258,7 +261,7 @@ impl Worker {
     }
 
     /// Waits until the runs under way reach their next node, then leaves them to other workers.
-    async fn drain(&self, mut at_work: AtWork, tell: &mut dyn FnMut(Result<DrivenRun, ServiceError>)) {
+    async fn drain(&self, mut at_work: AtWork, tell: &mut OnDriven<'_>) {
         for slot in &at_work.slots {
             // One that has ended meanwhile is told below.
             let _ = slot.control.pause();
@@ -300,7 +303,7 @@ struct Slot {
 
 impl AtWork {
     /// Waits until `enough` runs were driven, or all, and tells of them.
-    async fn finish(&mut self, enough: usize, tell: &mut dyn FnMut(Result<DrivenRun, ServiceError>)) {
+    async fn finish(&mut self, enough: usize, tell: &mut OnDriven<'_>) {
         for _ in 0..enough {
             let Some(done) = self.tasks.join_next_with_id().await else { return };
             self.finished(done, tell);
@@ -310,11 +313,7 @@ impl AtWork {
         }
     }
 
-    fn finished(
-        &mut self,
-        done: Result<(task::Id, DrivenRun), JoinError>,
-        tell: &mut dyn FnMut(Result<DrivenRun, ServiceError>),
-    ) {
+    fn finished(&mut self, done: Result<(task::Id, DrivenRun), JoinError>, tell: &mut OnDriven<'_>) {
         let id = done.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
         let slot = self.slots.iter().position(|slot| slot.task.id() == id).map(|at| self.slots.swap_remove(at));
         match (done, slot) {

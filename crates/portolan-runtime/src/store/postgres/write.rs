@@ -21,7 +21,7 @@ const MOST_TOGETHER: usize = 256;
 
 const CREATE: &str = "SELECT create_run($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
 const APPEND: &str =
-    "SELECT place, outcome, actual FROM append_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+    "SELECT outcomes, actuals FROM append_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
 
 pub(super) async fn create(
     shared: Arc<Shared>,
@@ -164,7 +164,11 @@ async fn append(shared: &Shared, rows: &[Row]) -> Result<Vec<Result<(), StoreErr
         });
     }
     let mut columns = Columns::default();
-    for (place, (row, sealed)) in rows.iter().zip(&sealed).enumerate().filter(|(place, _)| answers[*place].is_ok()) {
+    let mut sendable: Vec<_> =
+        rows.iter().zip(&sealed).enumerate().filter(|(place, _)| answers[*place].is_ok()).collect();
+    // All writers lock runs in one order. The records of one run stay in theirs.
+    sendable.sort_by_key(|(_, (row, _))| row.id.as_str());
+    for (place, (row, sealed)) in sendable {
         let texts = sealed.as_ref().unwrap_or(&row.texts);
         columns.push(place, row, texts, sealed.is_some(), shared.fences.of(&row.id));
     }
@@ -199,23 +203,22 @@ async fn outcomes(
         &columns.fences,
         &columns.dues,
     ];
-    let found = client.query(&statement, &given).await?;
-    let outcome = |row: &tokio_postgres::Row| {
-        let nth = usize::try_from(row.get::<_, i64>(0) - 1).unwrap_or_default();
-        let place = columns.places[nth];
-        let id = &rows[place].id;
-        let answer = match row.get(1) {
+    let found = client.query_one(&statement, &given).await?;
+    let (outcomes, actuals): (Vec<&str>, Vec<Option<i64>>) = (found.get(0), found.get(1));
+    let answer = |(place, (outcome, actual)): (&usize, (&str, Option<i64>))| {
+        let id = &rows[*place].id;
+        let answer = match outcome {
             "done" => Ok(()),
             "unknown" => Err(StoreError::no_run(id)),
-            "conflict" => Err(StoreError::Conflict { actual_seq: row.get::<_, i64>(2).unsigned_abs() }),
+            "conflict" => Err(StoreError::Conflict { actual_seq: actual.unwrap_or_default().unsigned_abs() }),
             "fenced" => Err(fenced(id)),
             _ => Err(StoreError::Corrupt(format!(
                 "it has changed whether run `{id}` is sealed: restore the store from a backup"
             ))),
         };
-        (place, answer)
+        (*place, answer)
     };
-    Ok(found.iter().map(outcome).collect())
+    Ok(columns.places.iter().zip(outcomes.into_iter().zip(actuals)).map(answer).collect())
 }
 
 async fn is_sealed(shared: &Shared, id: &RunId) -> Result<bool, StoreError> {

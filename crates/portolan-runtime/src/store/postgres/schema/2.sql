@@ -3,7 +3,7 @@ ALTER TABLE positions ADD COLUMN due BIGINT;
 
 CREATE INDEX due_positions ON positions (due) WHERE due IS NOT NULL;
 
--- Both functions store that time, and notify listeners on the channel that is named like the schema.
+-- Both functions notify listeners on the channel that is named like the schema. Of a new run its creator drives the rest.
 DROP FUNCTION create_run;
 DROP FUNCTION append_records;
 
@@ -35,55 +35,51 @@ BEGIN
 END $$;
 
 -- Appends records of any number of runs, each if its run is where its writer supposes, and returns for each what became
--- of it. Runs are locked in one order, so that two calls do not wait for each other.
+-- of it. Callers sort them by run, so that two calls lock runs in one order and do not wait for each other.
 CREATE FUNCTION append_records(
     ids TEXT[], seqs BIGINT[], stamps BIGINT[], ats BIGINT[], statuses TEXT[], results TEXT[], steps TEXT[],
-    events TEXT[], changes TEXT[], snapshots TEXT[], sealed BOOLEAN[], fences BIGINT[],
-    dues BIGINT[]
-) RETURNS TABLE (place BIGINT, outcome TEXT, actual BIGINT) LANGUAGE plpgsql AS $$
+    events TEXT[], changes TEXT[], snapshots TEXT[], sealed BOOLEAN[], fences BIGINT[], dues BIGINT[],
+    OUT outcomes TEXT[], OUT actuals BIGINT[]
+) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    new RECORD;
-    known RECORD;
+    outcome TEXT;
+    number BIGINT;
+    last BIGINT;
+    is_sealed BOOLEAN;
     is_news BOOLEAN := FALSE;
 BEGIN
-    FOR new IN
-        SELECT * FROM unnest(ids, seqs, stamps, ats, statuses, results, steps, events, changes, snapshots, sealed, fences, dues)
-            WITH ORDINALITY
-            AS t (id, seq, stamp, at, status, result, step, event, change, snapshot, is_sealed, fence, due, place)
-        ORDER BY t.id COLLATE "C", t.place
-    LOOP
-        place := new.place;
-        actual := NULL;
-        SELECT r.number, p.seq, r.cover IS NOT NULL AS is_sealed INTO known
-            FROM runs r JOIN positions p ON p.run = r.number WHERE r.id = new.id FOR UPDATE OF p;
+    FOR i IN 1 .. cardinality(ids) LOOP
+        SELECT r.number, p.seq, r.cover IS NOT NULL INTO number, last, is_sealed
+            FROM runs r JOIN positions p ON p.run = r.number WHERE r.id = ids[i] FOR UPDATE OF p;
+        actuals[i] := NULL;
         IF NOT FOUND THEN
             outcome := 'unknown';
-        ELSIF known.seq >= new.seq AND EXISTS (
-            SELECT FROM records c WHERE c.run = known.number AND c.seq = new.seq AND c.stamp = new.stamp
+        ELSIF last >= seqs[i] AND EXISTS (
+            SELECT FROM records c WHERE c.run = number AND c.seq = seqs[i] AND c.stamp = stamps[i]
         ) THEN
             outcome := 'done';
-        ELSIF known.seq <> new.seq - 1 THEN
+        ELSIF last <> seqs[i] - 1 THEN
             outcome := 'conflict';
-            actual := known.seq;
-        ELSIF known.is_sealed <> new.is_sealed THEN
-            outcome := CASE WHEN known.is_sealed THEN 'sealed' ELSE 'open' END;
-        ELSIF new.fence IS NOT NULL AND NOT EXISTS (
-            SELECT FROM leases l WHERE l.run = known.number AND l.fence = new.fence FOR SHARE
+            actuals[i] := last;
+        ELSIF is_sealed <> sealed[i] THEN
+            outcome := CASE WHEN is_sealed THEN 'sealed' ELSE 'open' END;
+        ELSIF fences[i] IS NOT NULL AND NOT EXISTS (
+            SELECT FROM leases l WHERE l.run = number AND l.fence = fences[i] FOR SHARE
         ) THEN
             outcome := 'fenced';
         ELSE
             outcome := 'done';
             is_news := TRUE;
-            INSERT INTO records VALUES (known.number, new.seq, new.stamp, new.event, new.change);
-            UPDATE positions p SET seq = new.seq, updated_at = new.at, status = new.status, result = new.result,
-                step = new.step, due = new.due WHERE p.run = known.number;
-            IF new.snapshot IS NOT NULL THEN
-                INSERT INTO snapshots AS s VALUES (known.number, new.seq, new.snapshot)
+            INSERT INTO records VALUES (number, seqs[i], stamps[i], events[i], changes[i]);
+            UPDATE positions p SET seq = seqs[i], updated_at = ats[i], status = statuses[i], result = results[i],
+                step = steps[i], due = dues[i] WHERE p.run = number;
+            IF snapshots[i] IS NOT NULL THEN
+                INSERT INTO snapshots AS s VALUES (number, seqs[i], snapshots[i])
                     ON CONFLICT (run) DO UPDATE SET seq = excluded.seq, text = excluded.text;
             END IF;
         END IF;
-        RETURN NEXT;
+        outcomes[i] := outcome;
     END LOOP;
     IF is_news THEN
         PERFORM pg_notify(current_schema(), '');

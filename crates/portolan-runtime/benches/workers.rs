@@ -1,0 +1,139 @@
+//! How the number of runs that are driven in a second grows with the number of workers, where neither the processor nor
+//! the store is what they wait for: each run calls a tool that takes a tenth of a second.
+//!
+//! `cargo bench -p portolan-runtime --bench workers`. The runs are in PostgreSQL, which the benchmark starts, on this machine.
+//! Each worker drives four runs at once, with a store, connections and a server of tools of its own.
+#![cfg(unix)]
+#![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
+
+#[path = "../tests/common/postgres.rs"]
+#[expect(dead_code, reason = "the tests of the store use more of it")]
+mod server;
+
+use std::future::pending;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use portolan_core::run::Actor;
+use portolan_core::value::Timestamp;
+use portolan_runtime::graphs::Graphs;
+use portolan_runtime::servers::PoolOptions;
+use portolan_runtime::service::{Caller, Function, Open, Options, Service, StoreAt, Worker, WorkerOptions};
+use portolan_runtime::store::Digest;
+use portolan_runtime::trust::TrustEntry;
+use serde_json::json;
+use server::Server;
+
+const GRAPH: &str = r#"version: "1.0"
+server: {name: slow, version: "1"}
+mcpServers:
+  slow: {command: python3, args: [SERVER]}
+tools:
+  - name: slow
+    description: waits
+    inputSchema: {type: object}
+    outputSchema: {type: object}
+    nodes:
+      - {id: entry, type: entry, next: call}
+      - {id: call, type: mcp, server: slow, tool: wait, args: {}, next: exit}
+      - {id: exit, type: exit}
+"#;
+
+/// A server whose tool takes a tenth of a second, any number of times at once.
+const SERVER: &str = r#"
+import json, sys, threading
+lock = threading.Lock()
+def send(id, result):
+    with lock:
+        print(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}), flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    method, id = message.get("method"), message.get("id")
+    if method == "initialize":
+        server = {"name": "slow", "version": "1"}
+        send(id, {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": server})
+    elif method == "tools/list":
+        send(id, {"tools": [{"name": "wait", "inputSchema": {"type": "object"}}]})
+    elif method == "tools/call":
+        threading.Timer(0.1, send, (id, {"content": [{"type": "text", "text": "{}"}]})).start()
+    elif id is not None:
+        send(id, {})
+"#;
+
+/// The runs that each worker drives at once.
+const AT_ONCE: usize = 4;
+
+fn main() {
+    // Without `--bench` this is a test run, which only sees that it works.
+    let is_bench = std::env::args().any(|argument| argument == "--bench");
+    let (rounds, runs) = if is_bench { (5, 240) } else { (1, 4) };
+    let Some(server) = Server::start() else { return };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let mut rates = vec![Vec::new(); 4];
+    for _ in 0..rounds {
+        for (workers, rates) in (1..=4).zip(&mut rates) {
+            rates.push(runtime.block_on(driven(&server, workers, runs)));
+        }
+    }
+    println!("{:<12}{:>12}{:>12}", "workers", "runs /s", "ratio");
+    let medians = rates.into_iter().map(|mut rates| {
+        rates.sort_by(f64::total_cmp);
+        rates[rates.len() / 2]
+    });
+    let medians: Vec<f64> = medians.collect();
+    for (workers, rate) in (1..).zip(&medians) {
+        println!("{workers:<12}{rate:>12.1}{:>12.2}", rate / medians[0]);
+    }
+    println!("medians of {rounds} rounds of {runs} runs each");
+}
+
+fn service(server: &Server, folder: &Path) -> Arc<Service> {
+    let store = StoreAt::Postgres(Box::new(server.address("postgres").parse().expect("an address")));
+    let options = Options { store, trust: Some(folder.with_file_name("data")), ..Options::of(folder) };
+    Arc::new(Service::new(options).expect("a service"))
+}
+
+/// Returns the number of runs that so many workers drive in a second.
+async fn driven(server: &Server, workers: usize, runs: usize) -> f64 {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path().canonicalize().expect("it is there").join("project");
+    std::fs::create_dir(&folder).expect("there is room");
+    let (program, graph) = (folder.join("server.py"), folder.join("slow.yaml"));
+    std::fs::write(&program, SERVER).expect("there is room");
+    std::fs::write(&graph, GRAPH.replace("SERVER", &program.to_string_lossy())).expect("there is room");
+    let service = self::service(server, &folder);
+    let graphs = Graphs::open(vec![graph], None, service.library(), PoolOptions::default()).expect("it is valid");
+    let definition = graphs.current(service.library()).functions.called(None).expect("it is the only one").clone();
+    let (commands, path) = (definition.commands.clone().expect("it starts a server"), "slow.yaml".to_owned());
+    let (project, file, at) = (folder.clone(), Digest::of(b""), Timestamp(0));
+    service.trust().record(TrustEntry { project, commands, file, path, at, runs: Vec::new() }).expect("recorded");
+    for _ in 0..runs {
+        let function = Some(Function { definition: definition.clone(), remembered: None, folder: None });
+        let wanted = Open { function, input: Some(Arc::new(json!({}))), ..Open::default() };
+        let view = service.open(&wanted, &Caller { by: Actor::Engine, can_ask: false }).await.expect("it begins");
+        service.hand_over(view.address.handle().expect("it is stored")).await.expect("it is stored");
+    }
+    let begin = Instant::now();
+    let working: Vec<_> = (0..workers)
+        .map(|_| {
+            let options = WorkerOptions { at_once: AT_ONCE, model: None, mcp: None, folder: folder.clone() };
+            let worker = Arc::new(Worker::new(self::service(server, &folder), options));
+            tokio::spawn(async move {
+                let mut done = 0;
+                let mut tell = |driven: Result<portolan_runtime::service::DrivenRun, _>| {
+                    driven.expect("the store can be read").outcome.expect("it can be driven");
+                    done += 1;
+                };
+                worker.run(true, pending(), &mut tell).await.expect("the store can be read");
+                done
+            })
+        })
+        .collect();
+    let mut done = 0;
+    for worker in working {
+        done += worker.await.expect("nobody panics");
+    }
+    assert_eq!(done, runs, "each run was driven once");
+    f64::from(u32::try_from(runs).expect("a round is short")) / begin.elapsed().as_secs_f64()
+}
