@@ -131,7 +131,7 @@ fn an_interrupted_call_is_left_to_a_person() {
         told = project.says("worker --once").replace(&run, "<run>");
     }
     expect![[r#"
-        stderr: <run> slow left as it is: the call of `wait` at `call` was interrupted, and it is not known whether the server performed it; use `--repeat` to make it again, or `--fail` to count it as failed; set `idempotent: true` on the node if repeating the call does no harm
+        stderr: <run> slow left as it is: the call of `wait` at `call` was interrupted, and it is not known whether the server performed it; `portolan runs resume <run> --repeat` makes the call again, `portolan runs resume <run> --fail` counts it as failed
         exit: 1
     "#]].assert_eq(&told);
     expect!["exit: 0\n"].assert_eq(&project.says("worker --once"));
