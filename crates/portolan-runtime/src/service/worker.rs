@@ -222,26 +222,26 @@ impl Worker {
 
     /// Puts off a run that cannot be continued here, so that it does not keep this worker from others.
     async fn put_off(&self, run: &RunId, before: Option<u64>, outcome: &Result<Outcome, ServiceError>) {
-        let later = Timestamp(self.service.now().0.saturating_add(PAUSE));
         let until = match outcome {
             // Only a person can say whether the interrupted call was made.
             Err(error) if error.code == "interrupted" => None,
             Err(error) if error.code == "lease_lost" => return,
-            Err(_) => Some(later),
-            Ok(Outcome::Waiting { .. }) => {
-                let stored = self.service.store().load(run).await;
+            Err(_) | Ok(Outcome::Waiting { .. }) => match self.service.store().load(run).await {
                 // One that has moved was put off by its last record.
-                let Ok(stored) = stored else { return };
-                let waits = stored.run.continues_at().filter(|time| time.0 > self.service.now().0);
-                match before == Some(stored.seq) {
-                    true => Some(waits.unwrap_or(later)),
-                    false => return,
-                }
-            }
+                Ok(stored) if outcome.is_ok() && before != Some(stored.seq) => return,
+                Ok(stored) => stored.run.continues_at().map(|time| self.not_at_once(time)),
+                Err(_) => Some(self.not_at_once(Timestamp(i64::MIN))),
+            },
             Ok(_) => return,
         };
         // If it cannot be stored, the run is tried again earlier.
         let _ = self.service.store().defer(run, until).await;
+    }
+
+    /// Returns a time at which a run is tried again: when its time comes, but not at once.
+    fn not_at_once(&self, time: Timestamp) -> Timestamp {
+        let now = self.service.now().0;
+        if time.0 > now { time } else { Timestamp(now.saturating_add(PAUSE)) }
     }
 
     fn workers(&self) -> Result<crate::states::Workers, ServiceError> {
