@@ -47,6 +47,8 @@ struct State {
     /// Why it could not be determined whether to pause there.
     fault: Option<String>,
     context: Option<Arc<Run>>,
+    /// Whether its driver ends before the next node.
+    is_left: bool,
     /// Requested events for the waiting run, which its driver applies.
     wanted: VecDeque<PendingEvent>,
 }
@@ -73,6 +75,8 @@ pub(super) enum Permit {
     Go,
     /// End, because it was stopped.
     Stop,
+    /// Leave the node to another driver.
+    Leave,
     /// Apply an event first.
     TakeUp(Box<PendingEvent>),
 }
@@ -116,6 +120,7 @@ impl Control {
             before: None,
             fault: None,
             context: None,
+            is_left: false,
             wanted: VecDeque::new(),
         };
         Control(Arc::new(watch::Sender::new(state)))
@@ -202,6 +207,16 @@ impl Control {
         })
     }
 
+    /// Has the driver end before the next node, once calls under way have ended. Another one may continue the run.
+    pub fn leave(&self) {
+        self.0.send_modify(|state| state.is_left = true);
+    }
+
+    /// Returns whether the driver was asked to leave the run.
+    pub fn is_left(&self) -> bool {
+        self.0.borrow().is_left
+    }
+
     /// Stops the run for good, including calls under way.
     ///
     /// # Errors
@@ -276,7 +291,9 @@ impl Control {
                 return permit;
             }
             let mut changes = self.0.subscribe();
-            let moves = |state: &State| state.phase != Phase::Paused || state.allowed > 0 || !state.wanted.is_empty();
+            let moves = |state: &State| {
+                state.phase != Phase::Paused || state.is_left || state.allowed > 0 || !state.wanted.is_empty()
+            };
             // The sender is part of this control, which outlives the wait.
             let _ = changes.wait_for(moves).await;
         }
@@ -311,6 +328,7 @@ impl Control {
             }
             permit = match state.phase {
                 Phase::Stopped => Some(Permit::Stop),
+                _ if state.is_left => Some(Permit::Leave),
                 _ if state.allowed > 0 => Some(Permit::Go),
                 Phase::Running | Phase::Finished if hit.is_none() => Some(Permit::Go),
                 _ => None,

@@ -258,6 +258,7 @@ impl<'d> Drive<'d> {
                 EffectKind::Advance => {
                     match self.permit(&effect.id.frame).await {
                         Permit::Go => {}
+                        Permit::Leave => continue,
                         Permit::Stop => {
                             self.call_off("it was stopped").await?;
                             return Ok(true);

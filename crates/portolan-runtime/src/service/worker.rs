@@ -20,7 +20,7 @@ use super::hold::Held;
 use super::lease::Driving;
 use super::{How, Interrupted, Service};
 use crate::carrier::Address;
-use crate::drive::{Control, Outcome, Phase};
+use crate::drive::{Control, Outcome};
 use crate::error::ServiceError;
 use crate::servers::{PoolOptions, ServerSetup, Servers};
 use crate::store::{Digest, Lease, RunId, store_error};
@@ -103,7 +103,7 @@ impl Worker {
     /// Drives runs until `stop` completes; with `is_once`, until none is left that continues now. `tell` receives each
     /// run that was driven.
     ///
-    /// A run that is under way at the end is left before its next node, for other workers.
+    /// A run that is under way at the end is left before its next node, for other workers, and told as waiting there.
     ///
     /// # Errors
     /// The model cannot be opened, or the file of servers cannot be read. The store cannot be read at the first attempt;
@@ -185,7 +185,7 @@ impl Worker {
     /// Drives one run.
     async fn work(&self, run: RunId, lease: Box<dyn Lease>, control: Control) -> DrivenRun {
         let lease = Driving::of(run.clone(), lease);
-        let (mut workflow, mut before) = (None, None);
+        let (mut workflow, mut before, left) = (None, None, control.clone());
         let outcome = lease.during(async {
             let held = self.service.hold(&Address::Stored(run.clone())).await?;
             workflow = Some(held.definition.workflow.id().clone());
@@ -193,7 +193,9 @@ impl Worker {
             self.driven(&run, held, control).await
         });
         let outcome = outcome.await;
-        self.put_off(&run, before, &outcome).await;
+        if !left.is_left() {
+            self.put_off(&run, before, &outcome).await;
+        }
         DrivenRun { run, workflow, outcome }
     }
 
@@ -263,25 +265,11 @@ impl Worker {
     /// Waits until the runs under way reach their next node, then leaves them to other workers.
     async fn drain(&self, mut at_work: AtWork, tell: &mut OnDriven<'_>) {
         for slot in &at_work.slots {
-            // One that has ended meanwhile is told below.
-            let _ = slot.control.pause();
+            slot.control.leave();
         }
-        let mut resting = Vec::new();
-        let rests = async {
-            while let Some(slot) = at_work.slots.first() {
-                let control = slot.control.clone();
-                tokio::select! {
-                    () = at_work.finish(1, tell) => {}
-                    Phase::Paused = control.paused() => resting.push(at_work.slots.remove(0)),
-                }
-            }
-        };
-        let _late = timeout(DRAIN, rests).await;
+        let all = at_work.slots.len();
+        let _late = timeout(DRAIN, at_work.finish(all, tell)).await;
         at_work.tasks.shutdown().await;
-        for slot in at_work.slots.iter().chain(&resting) {
-            // If it cannot be stored, the run is resumed by hand.
-            let _ = self.service.hand_over(&slot.run).await;
-        }
     }
 }
 
