@@ -118,7 +118,7 @@ async fn driven(server: &Server, workers: usize, runs: usize) -> f64 {
     let working: Vec<_> = (0..workers)
         .map(|_| {
             let options = WorkerOptions { at_once: AT_ONCE, model: None, mcp: None, folder: folder.clone() };
-            let worker = Arc::new(Worker::new(self::service(server, &folder), options));
+            let worker = Arc::new(Worker::new(self::service(server, &folder), options).expect("it needs no model"));
             tokio::spawn(async move {
                 let mut done = 0;
                 let mut tell = |driven: Result<portolan_runtime::service::DrivenRun, _>| {

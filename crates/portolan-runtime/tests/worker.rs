@@ -134,7 +134,7 @@ impl World {
 
 fn worker(service: Arc<Service>) -> Arc<Worker> {
     let options = WorkerOptions { at_once: 4, model: None, mcp: None, folder: service.project().to_owned() };
-    Arc::new(Worker::new(service, options))
+    Arc::new(Worker::new(service, options).expect("it needs no model"))
 }
 
 fn said(driven: Result<DrivenRun, ServiceError>) -> String {

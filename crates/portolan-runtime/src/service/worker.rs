@@ -23,6 +23,7 @@ use crate::carrier::Address;
 use crate::drive::{Control, Outcome};
 use crate::error::ServiceError;
 use crate::servers::{PoolOptions, ServerSetup, Servers};
+use crate::states::{ModelBindings, Workers};
 use crate::store::{Digest, Lease, RunId, store_error};
 use crate::tools::Tools;
 
@@ -30,6 +31,7 @@ use crate::tools::Tools;
 pub struct Worker {
     service: Arc<Service>,
     options: WorkerOptions,
+    models: ModelBindings,
     /// The servers of each definition, for each folder in which its runs began.
     tools: Mutex<BTreeMap<ToolsOf, Arc<Tools>>>,
 }
@@ -96,8 +98,13 @@ impl Service {
 
 impl Worker {
     /// Returns a worker.
-    pub fn new(service: Arc<Service>, options: WorkerOptions) -> Worker {
-        Worker { service, options, tools: Mutex::default() }
+    ///
+    /// # Errors
+    /// The model cannot be opened, or the file of servers or the prices of models cannot be read.
+    pub fn new(service: Arc<Service>, options: WorkerOptions) -> Result<Worker, ServiceError> {
+        let models = service.cast(options.model.as_deref(), options.folder.clone())?;
+        options.mcp.as_deref().map(|path| service.library().own_servers(path)).transpose()?;
+        Ok(Worker { service, options, models, tools: Mutex::default() })
     }
 
     /// Drives runs until `stop` completes; with `is_once`, until none is left that continues now. `tell` receives each
@@ -106,16 +113,13 @@ impl Worker {
     /// A run that is under way at the end is left before its next node, for other workers, and told as waiting there.
     ///
     /// # Errors
-    /// The model cannot be opened, or the file of servers cannot be read. The store cannot be read at the first attempt;
-    /// later failures are told and repeated.
+    /// The store cannot be read at the first attempt. Later failures are told, and it is tried again.
     pub async fn run(
         self: &Arc<Self>,
         is_once: bool,
         stop: impl Future<Output = ()>,
         tell: &mut OnDriven<'_>,
     ) -> Result<(), ServiceError> {
-        self.workers()?;
-        self.options.mcp.as_deref().map(|path| self.service.library().own_servers(path)).transpose()?;
         let (mut stop, mut at_work, mut mark) = (pin!(stop), AtWork::default(), None);
         let (mut has_read, mut is_unreachable) = (false, false);
         loop {
@@ -204,7 +208,11 @@ impl Worker {
         let servers = self.service.servers_for(&held, self.options.mcp.as_deref())?;
         self.service.time_out(&mut held).await.map_err(|error| error.error_or(moved))?;
         let how = How {
-            workers: self.workers()?,
+            workers: Workers {
+                cast: self.models.clone(),
+                ground: Some(self.service.project_ground()),
+                ..Workers::default()
+            },
             control: Some(control),
             longest_wait: Some(LONGEST_WAIT),
             ..How::with(self.tools_of(&held, servers))
@@ -244,10 +252,6 @@ impl Worker {
     fn not_at_once(&self, time: Timestamp) -> Timestamp {
         let now = self.service.now().0;
         if time.0 > now { time } else { Timestamp(now.saturating_add(PAUSE)) }
-    }
-
-    fn workers(&self) -> Result<crate::states::Workers, ServiceError> {
-        self.service.workers(self.options.model.as_deref(), self.options.folder.clone())
     }
 
     /// Returns the servers of a run. Each is started once for all runs of a definition that began in the same folder.

@@ -46,7 +46,7 @@ pub(super) fn run(args: Worker, common: &Common) -> anyhow::Result<Exit> {
     let wanted = WorkerOptions { at_once: jobs.get(), model, mcp, folder: std::env::current_dir()? };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let worker = Arc::new(portolan_runtime::service::Worker::new(Arc::new(Service::new(options)?), wanted));
+        let worker = Arc::new(portolan_runtime::service::Worker::new(Arc::new(Service::new(options)?), wanted)?);
         let (mut unwritten, mut failed) = (None, false);
         let mut tell = |driven: Result<DrivenRun, ServiceError>| {
             failed |= driven.as_ref().map_or(true, |driven| driven.outcome.is_err());
