@@ -85,13 +85,8 @@ impl People<'_> {
     /// # Errors
     /// `needs_person`; or the user's data folder or the log cannot be read.
     pub fn client_may_ask(&self, command: &str) -> Result<(), ServiceError> {
-        let help = format!("the person must run `{command}` in their own terminal");
-        let refused = |message: String| Err(ServiceError::refused("needs_person", message, help.clone()));
-        if !matches!(self.standing()?, PassphrasePolicy::Unset) {
-            return refused(
-                "a person must confirm this with their passphrase, which is asked for in a terminal".to_owned(),
-            );
-        }
+        self.dialog_may_ask(command)?;
+        let refused = |message: String| Err(elsewhere(message, command));
         if self.service.is_remote() {
             return refused("any program with the server's token can answer over HTTP, an agent too".to_owned());
         }
@@ -100,6 +95,19 @@ impl People<'_> {
             None => Ok(()),
             Some(sign) => refused(format!("cannot determine whether a person answers here: {sign}")),
         }
+    }
+
+    /// Refuses to let a dialog confirm what only a person may confirm, if a passphrase is set: no dialog may ask for it.
+    /// The caller knows by other means that a person answers.
+    ///
+    /// # Errors
+    /// `needs_person`; or the user's data folder or the log cannot be read.
+    pub fn dialog_may_ask(&self, command: &str) -> Result<(), ServiceError> {
+        if matches!(self.standing()?, PassphrasePolicy::Unset) {
+            return Ok(());
+        }
+        let message = "a person must confirm this with their passphrase, which is asked for in a terminal";
+        Err(elsewhere(message.to_owned(), command))
     }
 
     /// Returns the recorded hosts of agents that still run.
@@ -190,4 +198,9 @@ fn data_folder_of(_pid: u32) -> Option<PathBuf> {
 
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name)
+}
+
+/// Returns the error of a confirmation that a dialog cannot give.
+fn elsewhere(message: String, command: &str) -> ServiceError {
+    ServiceError::refused("needs_person", message, format!("the person must run `{command}` in their own terminal"))
 }

@@ -176,10 +176,10 @@ pub(super) fn run(args: &Gate, common: &Common) -> anyhow::Result<Exit> {
 }
 
 fn serve(args: &Serve, common: &Common) -> anyhow::Result<Exit> {
-    let port = args.over_http.port()?;
+    let address = args.over_http.address()?;
     let output = common.output();
     let notes = args.log.notes();
-    let options = Options { is_remote: port.is_some(), is_gateway: true, ..common.options()? };
+    let options = Options { is_remote: address.is_some(), is_gateway: true, ..common.options()? };
     let service = Arc::new(Service::new(options)?);
     let file = args.mcp.as_deref().expect("clap requires it");
     let setups = service.library().own_servers(file)?;
@@ -216,8 +216,8 @@ fn serve(args: &Serve, common: &Common) -> anyhow::Result<Exit> {
         gateway = gateway.hiding();
     }
     sets.push(named("gate", mcp::gateway(Arc::clone(&service), Arc::new(gateway))));
-    match port {
-        Some(port) => over_http(service, sets, port, &args.over_http, &output)?,
+    match address {
+        Some(address) => over_http(service, sets, address, &args.over_http, &output)?,
         None => {
             greet(&output);
             mcp::serve(sets.into_iter().map(|set| set.tools).collect())?;

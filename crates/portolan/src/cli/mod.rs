@@ -45,6 +45,7 @@ mod store;
 mod studio;
 mod supervisor;
 mod test;
+mod token;
 mod trust;
 mod waited;
 mod worker;
@@ -107,6 +108,7 @@ enum Verb {
     Simulate(simulate::Simulate),
     Serve(serve::Serve),
     Gate(gate::Gate),
+    Token(token::Token),
     Studio(studio::Studio),
     Worker(worker::Worker),
     Catalog(catalog::Catalog),
@@ -328,6 +330,7 @@ fn perform(cli: Cli) -> Exit {
         Verb::Simulate(args) => simulate::run(&args, &cli.common),
         Verb::Serve(args) => serve::run(args, &cli.common),
         Verb::Gate(args) => gate::run(&args, &cli.common),
+        Verb::Token(args) => token::run(&args, &cli.common),
         Verb::Studio(args) => studio::run(args, &cli.common),
         Verb::Worker(args) => worker::run(args, &cli.common),
         Verb::Catalog(args) => catalog::run(&args, &cli.common),

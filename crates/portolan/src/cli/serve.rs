@@ -103,7 +103,7 @@ const MAX_DRAWN: usize = 100;
 pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     let (toolsets, files) = if args.conformance { Default::default() } else { chosen(&args)? };
     fitting(&args, &toolsets)?;
-    let port = args.over_http.port()?;
+    let address = args.over_http.address()?;
     let has = |set| toolsets.contains(&set);
     let output = common.output();
     let notes = args.log.notes();
@@ -119,7 +119,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
             (true, false) => States::Tokens,
             (true, true) => States::Ledger,
         },
-        is_remote: port.is_some(),
+        is_remote: address.is_some(),
         ..common.options()?
     };
     let service = Arc::new(Service::new(options)?);
@@ -171,8 +171,8 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         }
         sets.push(named("author", mcp::author(Arc::clone(&service), Author::new(file, args.mcp, pool)?)));
     }
-    match port {
-        Some(port) => http::serve(service, sets, port, &args.over_http, &output)?,
+    match address {
+        Some(address) => http::serve(service, sets, address, &args.over_http, &output)?,
         None => {
             greet(&output);
             mcp::serve(sets.into_iter().map(|set| set.tools).collect())?;

@@ -1,10 +1,10 @@
-//! Who may use a server that listens on this machine.
+//! Who may use a server.
 //!
 //! | refused | reason |
 //! |---|---|
 //! | another `Host` | DNS rebinding: a foreign page under a name that resolves to this machine |
 //! | another `Origin`, another site by `Sec-Fetch-Site` | a foreign page sends the request |
-//! | no token or another one | another user of the machine |
+//! | no token or another one | another user of the machine, or another machine |
 
 use axum::extract::Request;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
@@ -12,6 +12,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use portolan_runtime::service::ServiceError;
 
 use super::Refusal;
+use super::principal::Principal;
+use super::tokens::TokenFile;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -19,20 +21,32 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 pub(crate) struct Access {
     /// The server's names, as the `Host` header has them.
     hosts: Vec<String>,
-    /// The token that requests carry. `None` if they need none.
-    token: Option<String>,
+    holders: Holders,
+}
+
+/// The clients that are admitted.
+pub(crate) enum Holders {
+    /// All.
+    Everyone,
+    /// Those with this token.
+    Shared(String),
+    /// Those with a token of the file.
+    Named(TokenFile),
 }
 
 impl Access {
-    /// Admits requests to this machine's own names at `port`, with `token` if there is one.
-    pub(crate) fn new(port: u16, token: Option<String>) -> Access {
-        let hosts = ["localhost", "127.0.0.1", "[::1]"].map(|name| format!("{name}:{port}"));
-        Access { hosts: hosts.to_vec(), token }
+    /// Admits requests to this machine's own names at `port`, and to `names`.
+    pub(crate) fn new(port: u16, names: Vec<String>, holders: Holders) -> Access {
+        let own = ["localhost", "127.0.0.1", "[::1]"].map(|name| format!("{name}:{port}"));
+        Access { hosts: own.into_iter().chain(names).collect(), holders }
     }
 
-    /// Returns the token that requests carry, if they need one.
+    /// Returns the token that all clients share, if they do.
     pub(crate) fn bearer(&self) -> Option<&str> {
-        self.token.as_deref()
+        match &self.holders {
+            Holders::Shared(token) => Some(token),
+            Holders::Everyone | Holders::Named(_) => None,
+        }
     }
 
     /// Checks the `Host` header: there must be exactly one, and it must name this server.
@@ -56,8 +70,10 @@ impl Access {
     /// Checks that no foreign page sends the request.
     pub(crate) fn same_site(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let own = |origin: &HeaderValue| {
-            let origin = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
-            origin.is_some_and(|host| self.hosts.iter().any(|known| known == host))
+            let host = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+            host.is_some_and(|(scheme, host)| {
+                matches!(scheme, "http" | "https") && self.hosts.iter().any(|known| known == host)
+            })
         };
         let is_ours = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
         if headers.get_all(ORIGIN).iter().all(own) && headers.get_all(SEC_FETCH_SITE).iter().all(is_ours) {
@@ -71,23 +87,26 @@ impl Access {
         ))
     }
 
-    /// Checks the token of a request.
-    pub(crate) fn token(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let Some(token) = &self.token else { return Ok(()) };
+    /// Returns the sender of a request, by its token.
+    pub(crate) fn principal(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
         let mut given = headers.get_all(AUTHORIZATION).iter();
-        let is_ours = |value: &HeaderValue| {
-            let given = value.as_bytes().strip_prefix(b"Bearer ");
-            given.is_some_and(|given| is_equal(given, token.as_bytes()))
+        let (first, second) = (given.next(), given.next());
+        let token = first.filter(|_| second.is_none()).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
+        let (holder, help) = match &self.holders {
+            Holders::Everyone => return Ok(Principal::shared()),
+            Holders::Shared(own) => (
+                token.filter(|token| is_equal(token, own.as_bytes())).map(|_| Principal::shared()),
+                "send `Authorization: Bearer` with the token that the server printed or keeps in `.portolan`",
+            ),
+            Holders::Named(file) => (
+                token.and_then(|token| file.holder(token)),
+                "send `Authorization: Bearer` with a token that `portolan token new` has issued",
+            ),
         };
-        if given.next().is_some_and(is_ours) && given.next().is_none() {
-            return Ok(());
-        }
-        Err(Refusal::new(
-            StatusCode::UNAUTHORIZED,
-            "no_token",
-            "the server's token is missing or wrong",
-            "send `Authorization: Bearer` with the token that the server printed or keeps in `.portolan`",
-        ))
+        holder.ok_or_else(|| {
+            let message = "the server's token is missing or wrong";
+            Refusal::new(StatusCode::UNAUTHORIZED, "no_token", message, help)
+        })
     }
 }
 

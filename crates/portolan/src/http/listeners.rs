@@ -11,20 +11,25 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use portolan_runtime::service::ServiceError;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
 
 /// How long the head of a request may take to arrive, and how long a connection may be idle before it.
 const HEAD_PATIENCE: Duration = Duration::from_secs(75);
 /// The wait after the system accepted no connection because too many are open.
 const EXHAUSTED: Duration = Duration::from_secs(1);
 
-/// The sockets that a server listens on: one port of the loopback addresses.
+/// The sockets that a server listens on, all at one port.
 pub(crate) struct Listeners {
     sockets: Vec<TcpListener>,
     port: u16,
+    /// Encrypts connections, if they are encrypted here.
+    tls: Option<TlsAcceptor>,
     head_patience: Duration,
 }
 
@@ -34,13 +39,26 @@ impl Listeners {
     /// # Errors
     /// The port is taken.
     pub(crate) async fn on_loopback(port: Option<u16>) -> Result<Listeners, ServiceError> {
-        let first = TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0))).await;
-        let first = first.map_err(|error| cannot_listen(port, &error))?;
-        let port = first.local_addr().map_err(|error| cannot_listen(port, &error))?.port();
+        let mut listeners = Listeners::at((Ipv4Addr::LOCALHOST, port.unwrap_or(0)).into()).await?;
         // Programs resolve `localhost` to either. A machine without IPv6 has only the first.
-        let second = TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, port))).await.ok();
-        let sockets = std::iter::once(first).chain(second).collect();
-        Ok(Listeners { sockets, port, head_patience: HEAD_PATIENCE })
+        let second = TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, listeners.port))).await;
+        listeners.sockets.extend(second);
+        Ok(listeners)
+    }
+
+    /// Listens on an address. Port 0 is any free one.
+    ///
+    /// # Errors
+    /// The port is taken, or the address is not one of this machine.
+    pub(crate) async fn at(address: SocketAddr) -> Result<Listeners, ServiceError> {
+        let socket = TcpListener::bind(address).await.map_err(|error| cannot_listen(address, &error))?;
+        let port = socket.local_addr().map_err(|error| cannot_listen(address, &error))?.port();
+        Ok(Listeners { sockets: vec![socket], port, tls: None, head_patience: HEAD_PATIENCE })
+    }
+
+    /// Encrypts all connections.
+    pub(crate) fn encrypted(self, config: Arc<ServerConfig>) -> Listeners {
+        Listeners { tls: Some(TlsAcceptor::from(config)), ..self }
     }
 
     /// Returns the port.
@@ -58,8 +76,10 @@ impl Listeners {
         http.timer(TokioTimer::new()).header_read_timeout(self.head_patience);
         let mut accepting = JoinSet::new();
         for socket in self.sockets {
-            let (app, http, mut ending) = (app.clone(), http.clone(), ending.clone());
+            let mut ending = ending.clone();
             let connections = Arc::clone(&connections);
+            let (tls, patience) = (self.tls.clone(), self.head_patience);
+            let serving = Serving { app: app.clone(), http: http.clone(), connections, tls, patience };
             accepting.spawn(async move {
                 // Without a sender no end is announced: serve until the task is dropped.
                 let ended = async {
@@ -69,7 +89,7 @@ impl Listeners {
                 };
                 tokio::select! {
                     () = ended => {}
-                    () = accept(&socket, &app, &http, &connections) => {}
+                    () = accept(&socket, serving) => {}
                 }
             });
         }
@@ -84,11 +104,22 @@ impl Listeners {
     }
 }
 
+/// What the connections of a socket need.
+#[derive(Clone)]
+struct Serving {
+    app: Router,
+    http: http1::Builder,
+    connections: Arc<GracefulShutdown>,
+    tls: Option<TlsAcceptor>,
+    /// How long the greeting of an encrypted connection may take.
+    patience: Duration,
+}
+
 /// Serves each connection in a task of its own, for ever.
-async fn accept(socket: &TcpListener, app: &Router, http: &http1::Builder, connections: &GracefulShutdown) {
+async fn accept(socket: &TcpListener, serving: Serving) {
     loop {
         match socket.accept().await {
-            Ok((stream, _address)) => serve_connection(stream, app, http, connections),
+            Ok((stream, _address)) => greet(stream, &serving),
             // A client that left before it was accepted is nothing to wait for.
             Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) => {
             }
@@ -97,24 +128,39 @@ async fn accept(socket: &TcpListener, app: &Router, http: &http1::Builder, conne
     }
 }
 
-fn serve_connection(stream: TcpStream, app: &Router, http: &http1::Builder, connections: &GracefulShutdown) {
+fn greet(stream: TcpStream, serving: &Serving) {
     // Answers are small, and are not held back for more of them. Without this option they are only slower.
     let _slower = stream.set_nodelay(true);
-    let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(app.clone()));
-    // A connection that ends with an error has no one to report it to.
-    tokio::spawn(connections.watch(connection));
+    let Some(tls) = serving.tls.clone() else { return serve_connection(stream, serving) };
+    // A greeting that is pending does not delay the end of the server, which waits for requests alone.
+    let (connections, patience) = (Arc::downgrade(&serving.connections), serving.patience);
+    let (app, http) = (serving.app.clone(), serving.http.clone());
+    tokio::spawn(async move {
+        let Ok(Ok(stream)) = timeout(patience, tls.accept(stream)).await else { return };
+        let Some(connections) = connections.upgrade() else { return };
+        serve_connection(stream, &Serving { app, http, connections, tls: None, patience });
+    });
 }
 
-fn cannot_listen(port: Option<u16>, error: &io::Error) -> ServiceError {
+fn serve_connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, serving: &Serving) {
+    let app = TowerToHyperService::new(serving.app.clone());
+    let connection = serving.http.serve_connection(TokioIo::new(stream), app);
+    // A connection that ends with an error has no one to report it to.
+    tokio::spawn(serving.connections.watch(connection));
+}
+
+fn cannot_listen(address: SocketAddr, error: &io::Error) -> ServiceError {
     let why = match error.kind() {
         io::ErrorKind::AddrInUse => "another program uses it".to_owned(),
+        io::ErrorKind::AddrNotAvailable => "it is not an address of this machine".to_owned(),
         _ => error.to_string(),
     };
-    let message = match port {
-        Some(port) => format!("cannot listen on port {port}: {why}"),
-        None => format!("cannot listen on any port: {why}"),
+    let (message, help) = match (address.port(), address.ip().is_loopback()) {
+        (0, true) => (format!("cannot listen on any port: {why}"), "name another port, or none"),
+        (port, true) => (format!("cannot listen on port {port}: {why}"), "name another port, or none"),
+        (_, false) => (format!("cannot listen on `{address}`: {why}"), "name another address or port"),
     };
-    ServiceError::failed("no_port", message, "name another port, or none")
+    ServiceError::failed("no_port", message, help)
 }
 
 #[cfg(test)]

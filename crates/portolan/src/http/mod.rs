@@ -3,9 +3,13 @@
 mod access;
 mod listeners;
 mod note;
+mod principal;
 mod refusal;
+pub(crate) mod tls;
+pub(crate) mod tokens;
 
-pub(crate) use access::{Access, random_token};
+pub(crate) use access::{Access, Holders, random_token};
 pub(crate) use listeners::Listeners;
 pub(crate) use note::write_private;
+pub(crate) use principal::{Principal, Scope, Scopes};
 pub(crate) use refusal::Refusal;

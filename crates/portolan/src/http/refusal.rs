@@ -1,8 +1,9 @@
 //! Errors as HTTP responses of one shape.
 
 use axum::Json;
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::http::header::WWW_AUTHENTICATE;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use portolan_runtime::service::{ErrorKind, ServiceError};
 use serde::Serialize;
 use serde_json::json;
@@ -50,7 +51,10 @@ impl IntoResponse for Refusal {
             accepted: &'e [String],
         }
         let error = &self.error;
+        let is_unknown = self.status == StatusCode::UNAUTHORIZED;
+        let challenge = is_unknown.then_some([(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))]);
         let (code, message, help, accepted) = (error.code, &*error.message, &*error.help, &*error.accepted);
-        (self.status, Json(json!({ "error": Told { code, message, help, accepted } }))).into_response()
+        (self.status, challenge.map(AppendHeaders), Json(json!({ "error": Told { code, message, help, accepted } })))
+            .into_response()
     }
 }

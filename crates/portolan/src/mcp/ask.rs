@@ -19,6 +19,9 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use serde_json::Value;
 
+use super::sender;
+use crate::http::Principal;
+
 /// The pending questions, the oldest first.
 #[derive(Default)]
 pub(super) struct PendingQuestions(Mutex<VecDeque<HandedOut>>);
@@ -90,14 +93,16 @@ pub(super) async fn ask(
         })?
     };
     Ok(match chosen(&result, answers) {
-        Some((word, note)) => Asking::Answered(Answer { word, note, caller: user() }),
+        Some((word, note)) => Asking::Answered(Answer { word, note, caller: user(sender::principal(context)) }),
         None => Asking::Declined,
     })
 }
 
-/// Returns the person at the client as a caller.
-pub(super) fn user() -> Caller {
-    let by = Actor::Person { name: "the client's user".to_owned(), via: Channel::Elicitation };
+/// Returns the person at the client as a caller, by the name that their token was issued to.
+pub(super) fn user(principal: Option<&Principal>) -> Caller {
+    let name = principal.and_then(|principal| principal.name.as_deref());
+    let name = name.unwrap_or("the client's user").to_owned();
+    let by = Actor::Person { name, via: Channel::Elicitation };
     Caller { by, can_ask: true }
 }
 

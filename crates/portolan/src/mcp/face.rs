@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use portolan_core::diagnostic::clip;
-use portolan_core::run::Actor;
 use portolan_runtime::service::ServiceError;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
@@ -29,8 +28,10 @@ use tracing::{Level, info};
 
 use super::http::Metrics;
 use super::project::Project;
+use super::sender;
 use super::subscriptions::Subscriptions;
 use super::transport::Bounds;
+use crate::http::Scope;
 
 /// The source of the events of calls in a log.
 const LOG: &str = "portolan::mcp";
@@ -92,6 +93,9 @@ pub(super) trait Toolset: Send + Sync {
     fn has(&self, tool: &str) -> bool {
         self.tools().iter().any(|known| known.name == tool)
     }
+
+    /// Returns the scope that a call of a tool needs.
+    fn scope(&self, tool: &str) -> Scope;
 
     /// Returns a receiver that changes with the list of tools, or `None` if the list never changes.
     fn changes(&self) -> Option<watch::Receiver<u64>> {
@@ -257,6 +261,12 @@ fn internal(error: &ServiceError) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
+/// Returns the answer to a call that is refused before its toolset sees it.
+fn refused_call(error: &ServiceError) -> CallToolResponse {
+    let why = json!({ "code": error.code, "message": error.message, "help": error.help });
+    result(json!({ "success": false, "message": format!("Refused: {error}."), "error": why }), true).into()
+}
+
 /// Returns the capability to read resources and to subscribe to them.
 pub(super) fn resources() -> ResourcesCapability {
     let mut resources = ResourcesCapability::default();
@@ -272,11 +282,6 @@ pub(super) fn result(value: Value, is_error: bool) -> CallToolResult {
     let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
     result.structured_content = Some(value);
     result
-}
-
-/// Returns the calling agent, by the client's name.
-pub(super) fn caller(context: &RequestContext<RoleServer>) -> Actor {
-    Actor::Agent(context.client_info().map_or_else(|| "unknown".to_owned(), |client| clip(&client.name)))
 }
 
 impl ServerHandler for Face {
@@ -310,6 +315,7 @@ impl ServerHandler for Face {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        sender::may_read(&context)?;
         let uri = request.uri;
         if self.toolset.about().capabilities.resources.is_none_or(|resources| resources.subscribe != Some(true)) {
             return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
@@ -352,6 +358,9 @@ impl ServerHandler for Face {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let wanted = context.accepted();
         let mut telling = JoinSet::new();
+        if wanted.resource_subscriptions.is_some() {
+            sender::may_read(context.request_context())?;
+        }
         if let Some(mut changes) = self.toolset.changes().filter(|_| wanted.tools_list_changed == Some(true)) {
             let sink = context.sink().clone();
             telling.spawn(async move {
@@ -422,6 +431,7 @@ impl ServerHandler for Face {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        sender::may_read(&context)?;
         let Some(contents) = self.toolset.read(&request.uri, &context).await else {
             return Err(self.no_resource::<ReadResourceRequestMethod>(&request.uri));
         };
@@ -458,6 +468,7 @@ impl ServerHandler for Face {
         if self.toolset.about().capabilities.prompts.is_none() {
             return Err(ErrorData::method_not_found::<GetPromptRequestMethod>());
         }
+        sender::may_read(&context)?;
         let Some(messages) = self.toolset.prompt(&request, &context).await else {
             return Err(ErrorData::invalid_params(format!("there is no prompt `{}`", clip(&request.name)), None));
         };
@@ -467,11 +478,12 @@ impl ServerHandler for Face {
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         if self.toolset.about().capabilities.completions.is_none() {
             return Err(ErrorData::method_not_found::<CompleteRequestMethod>());
         }
+        sender::may_read(&context)?;
         let values = self.toolset.complete(&request).await;
         let completion = CompletionInfo::new(values).map_err(|error| ErrorData::internal_error(error, None))?;
         Ok(CompleteResult::new(completion))
@@ -489,7 +501,9 @@ impl ServerHandler for Face {
     ) -> Result<ListToolsResult, ErrorData> {
         // From 2026-07-28 on, a list must not vary.
         let may_vary = context.protocol_version().is_none_or(|version| version < ProtocolVersion::V_2026_07_28);
-        let tools = if may_vary { self.toolset.open_tools().await } else { self.toolset.tools() };
+        let mut tools = if may_vary { self.toolset.open_tools().await } else { self.toolset.tools() };
+        // A list may vary by who asks.
+        tools.retain(|tool| sender::has(&context, self.toolset.scope(&tool.name)));
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -500,13 +514,19 @@ impl ServerHandler for Face {
     ) -> Result<CallToolResponse, ErrorData> {
         let cancelled = context.ct.clone();
         let (tool, begun) = (request.name.clone(), Instant::now());
+        let scope = self.toolset.scope(&tool);
         let answer = tokio::select! {
             // A cancellation takes precedence over an answer that arrives at the same time.
             biased;
             // The call is dropped, which also ends its work.
             () = cancelled.cancelled() => Err(ErrorData::internal_error("the call was cancelled", None)),
             () = self.end() => Err(ErrorData::internal_error("the call was dropped: the server is shutting down", None)),
-            answer = self.toolset.call(request, context) => answer,
+            answer = async {
+                match sender::may_call(&context, &request.name, scope) {
+                    Ok(()) => self.toolset.call(request, context).await,
+                    Err(refused) => Ok(refused_call(&refused)),
+                }
+            } => answer,
         };
         self.count(&tool, &answer, begun.elapsed());
         answer

@@ -26,6 +26,7 @@ use super::leading;
 use super::several::ServedTools;
 use super::transport::Bounds;
 use crate::hook;
+use crate::http::Scope;
 use crate::words::tasks;
 
 /// The instructions for a client.
@@ -83,7 +84,7 @@ impl Server {
                     self.gateway.allowed_by_person(&mut judged, name(&said.caller)).await?;
                 }
                 Asking::Answered(_) => return Ok(self.refused(&judged, &caller).await),
-                Asking::Declined if self.can_ask(&caller) => return Ok(self.refused(&judged, &caller).await),
+                Asking::Declined if self.can_ask(&caller, context) => return Ok(self.refused(&judged, &caller).await),
                 Asking::Declined => match self.gateway.park(&judged).await {
                     Ok(Parked::Allowed(person)) => self.gateway.allowed_by_person(&mut judged, &person).await?,
                     parked => {
@@ -109,8 +110,8 @@ impl Server {
     }
 
     /// Checks whether the client can ask its person, and the answer would count.
-    fn can_ask(&self, caller: &Caller) -> bool {
-        caller.can_ask && self.service.people().client_may_ask("portolan gate allow").is_ok()
+    fn can_ask(&self, caller: &Caller, context: &RequestContext<RoleServer>) -> bool {
+        caller.can_ask && leading::client_may_ask(&self.service, context, "portolan gate allow").is_ok()
     }
 
     /// Asks the person at the client about a call. Declined if only another person could answer.
@@ -121,7 +122,7 @@ impl Server {
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<Asking, ServiceError> {
-        if !self.can_ask(caller) {
+        if !self.can_ask(caller, context) {
             return Ok(Asking::Declined);
         }
         let OfferedTool { server, tool, .. } = judged.tool();
@@ -236,6 +237,10 @@ impl Toolset for Server {
 
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         Some(self.gateway.changes())
+    }
+
+    fn scope(&self, _tool: &str) -> Scope {
+        Scope::Run
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

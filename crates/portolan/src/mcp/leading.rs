@@ -5,11 +5,12 @@ use portolan_core::diagnostic::{clip, closest};
 use portolan_runtime::service::{Caller, Service, ServiceError};
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientCapabilities, Implementation, JsonObject, PromptsCapability, ServerCapabilities, ServerConfig,
+    ClientCapabilities, Implementation, JsonObject, PromptsCapability, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 
-use super::face;
+use super::{face, sender};
+use crate::http::Scope;
 
 pub(super) fn about(instructions: &str) -> ServerConfig {
     ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -28,9 +29,26 @@ pub(super) fn about_with_project(instructions: &str) -> ServerConfig {
 
 /// Returns the caller, and whether the client can ask its user.
 pub(super) fn caller(service: &Service, context: &RequestContext<RoleServer>) -> Caller {
-    let can_ask =
-        !service.is_remote() && context.client_capabilities().is_some_and(|capabilities| can_ask(&capabilities));
-    Caller { by: face::caller(context), can_ask }
+    let is_person = !service.is_remote() || sender::principal(context).is_some_and(|it| it.scopes.has(Scope::Person));
+    let can_ask = is_person && context.client_capabilities().is_some_and(|capabilities| can_ask(&capabilities));
+    Caller { by: sender::agent(context), can_ask }
+}
+
+/// Returns the scope that a call of one of `tools` needs, which lead runs.
+pub(super) fn scope(tools: &[Tool], name: &str) -> Scope {
+    let tool = tools.iter().find(|tool| tool.name == name);
+    let hints = tool.and_then(|tool| tool.annotations.as_ref());
+    if hints.is_some_and(|hints| hints.read_only_hint == Some(true)) { Scope::Read } else { Scope::Navigate }
+}
+
+/// Refuses to take the answer of the client's dialog for a person's. `command` is what the person runs instead.
+pub(super) fn client_may_ask(
+    service: &Service,
+    context: &RequestContext<RoleServer>,
+    command: &str,
+) -> Result<(), ServiceError> {
+    let is_person = sender::principal(context).is_some_and(|it| it.scopes.has(Scope::Person));
+    if is_person { service.people().dialog_may_ask(command) } else { service.people().client_may_ask(command) }
 }
 
 /// Returns whether a client can show a form to its user.

@@ -3,7 +3,7 @@
 //! ```text
 //! stdio ─transport→ messages ─connection, face→ requests ─navigate | tasks | gates | graph | author→ the service
 //! ```
-//! `transport`, `connection`, `face`, `subscriptions`, `several` and `arguments` know the protocol and no tools.
+//! `transport`, `connection`, `face`, `sender`, `subscriptions`, `several` and `arguments` know the protocol and no tools.
 //! `leading` and `project` have what the sets for leading agents share. Each toolset knows its own tools and little else.
 
 mod arguments;
@@ -21,6 +21,7 @@ mod navigate;
 mod progress;
 mod project;
 mod schema;
+mod sender;
 mod several;
 mod subscriptions;
 mod tasks;

@@ -17,6 +17,7 @@ use tokio::sync::watch;
 use super::connection::serve_stdio;
 use super::face::{Answer, Completion, Listing, Manners, Messages, Text, Toolset, Work};
 use super::transport::Bounds;
+use crate::http::Scope;
 
 /// A toolset and its requirements.
 pub(crate) struct ServedTools {
@@ -213,6 +214,10 @@ impl Toolset for Several {
     /// Returns the work of the gates, the only set that works beside its calls.
     fn beside(&self, peer: Peer<RoleServer>) -> Option<Work> {
         self.sets.iter().find_map(|set| set.beside(peer.clone()))
+    }
+
+    fn scope(&self, tool: &str) -> Scope {
+        self.with(tool).scope(tool)
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

@@ -9,7 +9,7 @@ use portolan_runtime::service::{Caller, Service, ServiceError};
 use tokio::sync::{Mutex, broadcast, watch};
 
 use super::{Pasts, Studio, routes};
-use crate::http::{Access, Listeners, random_token};
+use crate::http::{Access, Holders, Listeners, random_token};
 
 /// The settings of a studio.
 pub(crate) struct Opening {
@@ -41,7 +41,7 @@ pub(crate) async fn listen(opening: Opening) -> Result<Listening, ServiceError> 
     let studio = Studio {
         service,
         person: Caller { by: Actor::Person { name: person, via: Channel::Studio }, can_ask: true },
-        access: Access::new(port, Some(random_token()?)),
+        access: Access::new(port, Vec::new(), Holders::Shared(random_token()?)),
         origin: format!("http://{RP_ID}:{port}"),
         read_only,
         told_by,

@@ -13,7 +13,7 @@ use crate::served::{Answer, Served, port_of, started};
 use crate::support::{Project, checked};
 
 impl Served {
-    fn over_http(project: &Project, arguments: &[&str]) -> Served {
+    pub(crate) fn over_http(project: &Project, arguments: &[&str]) -> Served {
         let words = [&["serve", "--http", "127.0.0.1:0", "--format", "json"], arguments].concat();
         let (child, said) = started(project.command(&words));
         let port = port_of(said["address"].as_str().expect("an address"));
@@ -22,7 +22,7 @@ impl Served {
     }
 
     /// A message as a client sends it, to a path.
-    fn message(&self, path: &str, message: &Value, more: &[(&str, &str)]) -> Answer {
+    pub(crate) fn message(&self, path: &str, message: &Value, more: &[(&str, &str)]) -> Answer {
         let (host, bearer) = (self.host(), self.bearer());
         let mut headers = vec![("Host", &*host), ("Authorization", &*bearer), ("Content-Type", "application/json")];
         headers.push(("Accept", "application/json, text/event-stream"));
@@ -31,7 +31,7 @@ impl Served {
     }
 
     /// Calls a tool as a client of 2026-07-28, which has no session.
-    fn call(&self, tool: &str, arguments: &Value) -> Answer {
+    pub(crate) fn call(&self, tool: &str, arguments: &Value) -> Answer {
         let params = json!({ "name": tool, "arguments": arguments, "_meta": meta() });
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         let more = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)];
@@ -39,7 +39,7 @@ impl Served {
     }
 
     /// The names of the tools at a path, by a client of 2026-07-28, which has no session.
-    fn tools(&self, path: &str) -> Vec<String> {
+    pub(crate) fn tools(&self, path: &str) -> Vec<String> {
         let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": meta() } });
         let more = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list")];
         let answer = self.message(path, &list, &more);
@@ -59,13 +59,13 @@ fn meta() -> Value {
     })
 }
 
-fn initialize() -> Value {
+pub(crate) fn initialize() -> Value {
     let client = json!({ "name": "test", "version": "1" });
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })
 }
 
-fn verdict(answer: &Answer) -> String {
+pub(crate) fn verdict(answer: &Answer) -> String {
     if answer.status == 200 { "200".to_owned() } else { answer.refusal() }
 }
 
@@ -247,11 +247,11 @@ fn a_pending_call_is_answered_before_the_end_and_no_new_one_is_begun() {
 }
 
 #[test]
-fn an_address_must_be_one_of_this_machine() {
+fn an_address_beyond_this_machine_needs_tokens_and_a_name() {
     let project = Project::small();
     expect![[r#"
-        stderr: error: `--http 0.0.0.0:7420` can be reached from other machines, which is not supported
-        stderr: help: name a port of `127.0.0.1`; a proxy in front of it can check who calls, and forward the token
+        stderr: error: `--http 0.0.0.0:7420` can be reached from other machines, whose clients need tokens
+        stderr: help: add `--tokens FILE` with a file of `portolan token new`, or use `127.0.0.1`
         exit: 2
     "#]]
     .assert_eq(&project.says("serve --http 0.0.0.0:7420"));
@@ -261,10 +261,37 @@ fn an_address_must_be_one_of_this_machine() {
         exit: 2
     "#]]
     .assert_eq(&project.says("serve --http 7420"));
+    // Another user's programs may listen on the other addresses of the loopback.
     expect![[r#"
-        stderr: error: `--http 127.0.0.2:7420` is another address than `127.0.0.1` and `[::1]`
-        stderr: help: name a port of `127.0.0.1`
+        stderr: error: `--http 127.0.0.2:7420` can be reached from other machines, whose clients need tokens
+        stderr: help: add `--tokens FILE` with a file of `portolan token new`, or use `127.0.0.1`
         exit: 2
     "#]]
     .assert_eq(&project.says("serve --http 127.0.0.2:7420"));
+    expect![[r#"
+        stderr: error: `--http 0.0.0.0:7420` can be reached from other machines, whose clients need tokens
+        stderr: help: add `--tokens FILE` with a file of `portolan token new`, or use `127.0.0.1`
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("serve --http 0.0.0.0:7420 --no-auth"));
+    project.says("token new ci --scope read --file tokens.txt");
+    expect![[r#"
+        stderr: error: `--http 0.0.0.0:7420` does not say by which address clients reach the server
+        stderr: help: add `--url`, as in `--url https://agents.example.org`
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("serve --http 0.0.0.0:7420 --tokens tokens.txt"));
+    expect![[r#"
+        stderr: error: invalid value 'https://a/b' for '--url <URL>': write a scheme and a name, without a path, as in `https://agents.example.org`
+        stderr: 
+        stderr: For more information, try '--help'.
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("serve --http 0.0.0.0:7420 --tokens tokens.txt --url https://a/b"));
+    expect![[r#"
+        stderr: error: the certificate `missing.pem` cannot be used: I/O error: No such file or directory (os error 2)
+        stderr: help: name a PEM file with the chain, and one with its key
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("serve --http 127.0.0.1:0 --tls missing.pem key.pem"));
 }

@@ -1,18 +1,21 @@
-//! `portolan serve --http`: its address, its token, and what it prints.
+//! `portolan serve --http`: its address, who is admitted, and what it prints.
 
+use std::fmt;
 use std::fs;
 use std::io::Write;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use axum::http::Uri;
 use clap::Args;
 use portolan_runtime::project_folder;
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::json;
 
 use crate::cli::Output;
-use crate::http::{Access, Listeners, random_token, write_private};
+use crate::http::tokens::TokenFile;
+use crate::http::{Access, Holders, Listeners, random_token, tls, write_private};
 use crate::mcp::{self, NamedTools};
 
 /// The file in `.portolan` with the token. It is kept, so that clients need to be configured once.
@@ -22,17 +25,26 @@ const TOKEN_DIGITS: usize = 64;
 
 #[derive(Args)]
 pub(in crate::cli) struct HttpArgs {
-    /// Serve over HTTP at this port of this machine, such as `127.0.0.1:7420`, for many clients at once.
+    /// Serve over HTTP at this address, such as `127.0.0.1:7420`, for many clients at once.
     #[arg(long, value_name = "ADDRESS")]
     http: Option<String>,
     /// Let every program of this machine use the server: clients send no token.
-    #[arg(long, requires = "http")]
+    #[arg(long, requires = "http", conflicts_with = "tokens")]
     no_auth: bool,
+    /// Admit the clients whose tokens `portolan token new` has added to this file, also from other machines.
+    #[arg(long, requires = "http", value_name = "FILE")]
+    tokens: Option<PathBuf>,
+    /// The address by which clients reach the server, such as `https://agents.example.org`. May be given several times.
+    #[arg(long, requires = "http", value_name = "URL", value_parser = origin)]
+    url: Vec<Origin>,
+    /// Encrypt connections with this certificate and its key, two PEM files.
+    #[arg(long, requires = "http", num_args = 2, value_names = ["CERTIFICATE", "KEY"])]
+    tls: Vec<PathBuf>,
 }
 
 impl HttpArgs {
-    /// Returns the port to listen on, 0 for any free one. `None` if clients do not connect over HTTP.
-    pub(in crate::cli) fn port(&self) -> Result<Option<u16>, ServiceError> {
+    /// Returns the address to listen on; port 0 is any free one. `None` if clients do not connect over HTTP.
+    pub(in crate::cli) fn address(&self) -> Result<Option<SocketAddr>, ServiceError> {
         let Some(given) = &self.http else { return Ok(None) };
         let refused = |message, help| Err(ServiceError::refused("usage", message, help));
         let named = given.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
@@ -40,17 +52,102 @@ impl HttpArgs {
             let message = format!("`--http {given}` is not an address with a port");
             return refused(message, "write it as in `--http 127.0.0.1:7420`");
         };
-        if !address.ip().is_loopback() {
-            let message = format!("`--http {given}` can be reached from other machines, which is not supported");
-            let help = "name a port of `127.0.0.1`; a proxy in front of it can check who calls, and forward the token";
-            return refused(message, help);
+        if is_own(address.ip()) {
+            return Ok(Some(address));
         }
-        // Exactly these two are listened on.
-        if address.ip() != Ipv4Addr::LOCALHOST && address.ip() != Ipv6Addr::LOCALHOST {
-            let message = format!("`--http {given}` is another address than `127.0.0.1` and `[::1]`");
-            return refused(message, "name a port of `127.0.0.1`");
+        if self.tokens.is_none() {
+            let message = format!("`--http {given}` can be reached from other machines, whose clients need tokens");
+            return refused(message, "add `--tokens FILE` with a file of `portolan token new`, or use `127.0.0.1`");
         }
-        Ok(Some(address.port()))
+        if address.ip().is_unspecified() && self.url.is_empty() {
+            let message = format!("`--http {given}` does not say by which address clients reach the server");
+            return refused(message, "add `--url`, as in `--url https://agents.example.org`");
+        }
+        Ok(Some(address))
+    }
+
+    /// Returns the names of the server in `Host` headers, besides those of this machine. `bound` is what is listened on.
+    fn names(&self, bound: SocketAddr) -> Vec<String> {
+        let literal = (!is_own(bound.ip()) && !bound.ip().is_unspecified()).then(|| bound.to_string());
+        self.url.iter().map(|url| url.host.clone()).chain(literal).collect()
+    }
+
+    /// Returns the address that clients are told.
+    fn base(&self, bound: SocketAddr) -> String {
+        let scheme = if self.tls.is_empty() { "http" } else { "https" };
+        match self.url.first() {
+            Some(url) => url.to_string(),
+            None if is_own(bound.ip()) => format!("{scheme}://127.0.0.1:{}", bound.port()),
+            None => format!("{scheme}://{bound}"),
+        }
+    }
+}
+
+/// An address without a path.
+#[derive(Clone, Debug)]
+struct Origin {
+    scheme: &'static str,
+    /// The name, with the port unless it is that of the scheme.
+    host: String,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}://{}", self.scheme, self.host)
+    }
+}
+
+/// Parses an address without a path.
+fn origin(text: &str) -> Result<Origin, String> {
+    let uri = text.parse::<Uri>().ok().filter(|uri| uri.query().is_none() && matches!(uri.path(), "" | "/"));
+    let parts = uri.as_ref().and_then(|uri| Some((uri.scheme_str()?, uri.authority()?)));
+    let Some((scheme, authority)) = parts.filter(|(_, authority)| !authority.as_str().contains('@')) else {
+        return Err("write a scheme and a name, without a path, as in `https://agents.example.org`".to_owned());
+    };
+    let (scheme, usual) = match scheme {
+        "https" => ("https", 443),
+        "http" => ("http", 80),
+        _ => return Err("the scheme must be `https` or `http`".to_owned()),
+    };
+    // Clients leave the usual port out.
+    let port = authority.port_u16().filter(|port| *port != usual);
+    let name = authority.host().to_ascii_lowercase();
+    Ok(Origin { scheme, host: port.map_or_else(|| name.clone(), |port| format!("{name}:{port}")) })
+}
+
+/// Checks whether an address is one of the two that both are listened on for programs of this machine.
+fn is_own(ip: IpAddr) -> bool {
+    ip == Ipv4Addr::LOCALHOST || ip == Ipv6Addr::LOCALHOST
+}
+
+/// How clients are admitted, with the file that they are told of.
+struct Admission {
+    holders: Holders,
+    file: Option<PathBuf>,
+}
+
+impl Admission {
+    fn of(args: &HttpArgs, service: &Service) -> Result<Admission, ServiceError> {
+        if args.no_auth {
+            return Ok(Admission { holders: Holders::Everyone, file: None });
+        }
+        if let Some(file) = &args.tokens {
+            return Ok(Admission { holders: Holders::Named(TokenFile::open(file.clone())?), file: Some(file.clone()) });
+        }
+        let (token, file) = token_in(&service.project().join(".portolan"))?;
+        Ok(Admission { holders: Holders::Shared(token), file: Some(file) })
+    }
+
+    /// Returns what a client needs to be admitted.
+    fn described(&self) -> String {
+        let file = self.file.as_deref().unwrap_or(Path::new("")).display();
+        match &self.holders {
+            Holders::Everyone => "every program of this machine can use it, because of `--no-auth`".to_owned(),
+            Holders::Shared(_) => format!("clients send `Authorization: Bearer` with the token in `{file}`"),
+            Holders::Named(_) => {
+                format!("clients send `Authorization: Bearer` with a token that is issued in `{file}`")
+            }
+        }
     }
 }
 
@@ -58,16 +155,32 @@ impl HttpArgs {
 pub(in crate::cli) fn serve(
     service: Arc<Service>,
     sets: Vec<NamedTools>,
-    port: u16,
+    address: SocketAddr,
     args: &HttpArgs,
     output: &Output,
 ) -> anyhow::Result<()> {
-    let token = if args.no_auth { None } else { Some(token_in(&service.project().join(".portolan"))?) };
+    let admission = Admission::of(args, &service)?;
+    let tls = match args.tls.as_slice() {
+        [certificate, key] => Some(tls::config(certificate, key)?),
+        _ => None,
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let listeners = Listeners::on_loopback(Some(port).filter(|port| *port != 0)).await?;
-        let access = Access::new(listeners.port(), token.as_ref().map(|(token, _)| token.clone()));
-        print_address(output, listeners.port(), token.as_ref().map(|(_, file)| file.as_path()), &sets)?;
+        let mut listeners = match is_own(address.ip()) {
+            true => Listeners::on_loopback(Some(address.port()).filter(|port| *port != 0)).await?,
+            false => Listeners::at(address).await?,
+        };
+        let bound = SocketAddr::new(address.ip(), listeners.port());
+        let names = args.names(bound);
+        let base = format!("{}{}", args.base(bound), mcp::HTTP_PATH);
+        print_address(output, &base, bound, &admission, &sets)?;
+        if tls.is_none() && !is_own(address.ip()) {
+            output.remark("connections are not encrypted here: use `--tls`, or a proxy that encrypts them");
+        }
+        if let Some(config) = tls {
+            listeners = listeners.encrypted(config);
+        }
+        let access = Access::new(listeners.port(), names, admission.holders);
         mcp::serve_http(service, sets, listeners, access).await
     })?;
     // Work that does not end must not delay the process.
@@ -76,21 +189,25 @@ pub(in crate::cli) fn serve(
 }
 
 /// Prints the address, and how clients get in.
-fn print_address(output: &Output, port: u16, token: Option<&Path>, sets: &[NamedTools]) -> anyhow::Result<()> {
-    let base = format!("http://127.0.0.1:{port}{}", mcp::HTTP_PATH);
+fn print_address(
+    output: &Output,
+    base: &str,
+    bound: SocketAddr,
+    admission: &Admission,
+    sets: &[NamedTools],
+) -> anyhow::Result<()> {
     if output.is_json() {
         let paths: Vec<String> = sets.iter().map(|set| format!("{base}/{}", set.name)).collect();
-        output.json(&json!({ "address": base, "toolsets": paths, "tokenFile": token }))?;
+        let file = if matches!(admission.holders, Holders::Named(_)) { "tokensFile" } else { "tokenFile" };
+        output.json(&json!({ "address": base, "listening": bound, "toolsets": paths, file: admission.file }))?;
     } else {
-        output.line(&base)?;
+        output.line(base)?;
     }
     std::io::stdout().flush()?;
-    match token {
-        Some(file) => {
-            output.remark(format!("clients send `Authorization: Bearer` with the token in `{}`", file.display()))
-        }
-        None => output.remark("every program of this machine can use it, because of `--no-auth`"),
+    if !base.contains(&format!(":{}/", bound.port())) {
+        output.remark(format!("it listens on `{bound}`"));
     }
+    output.remark(admission.described());
     Ok(())
 }
 

@@ -30,6 +30,7 @@ use super::face::{Answer, Manners, Toolset};
 use super::graph::CLOSING;
 use super::several::ServedTools;
 use super::transport::Bounds;
+use crate::http::Scope;
 
 #[cfg(test)]
 pub(crate) use schemas::tools;
@@ -133,6 +134,10 @@ impl Toolset for Server {
 
     fn tools(&self) -> Vec<Tool> {
         self.tools.clone()
+    }
+
+    fn scope(&self, _tool: &str) -> Scope {
+        Scope::Author
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use super::history::History;
 use super::{Server, answers, discover, evaluate};
 use crate::mcp::arguments::Arguments;
-use crate::mcp::{face, graph::trace};
+use crate::mcp::{graph::trace, sender};
 
 /// Runs a tool of the file, or a draft. A draft takes precedence over a tool of its name, and is not stored.
 pub(super) async fn graph(
@@ -60,7 +60,7 @@ pub(super) async fn graph(
         trace: trace(context),
         ..How::with(Arc::new(Tools::of(Arc::clone(&loaded.servers))))
     };
-    let call = FunctionRun::Called { definition, input, by: face::caller(context) };
+    let call = FunctionRun::Called { definition, input, by: sender::agent(context) };
     let finished = server.service.drive(call, how).await.map_err(|error| masked(error, &hidden))?;
     Ok(match finished.outcome {
         Outcome::Done(output) => {

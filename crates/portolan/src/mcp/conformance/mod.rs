@@ -22,6 +22,7 @@ use tokio::sync::watch;
 
 use super::face::{self, Answer, Completion, Messages, Text, Toolset};
 use super::several::ServedTools;
+use crate::http::Scope;
 
 /// Returns the suite's tools.
 pub(crate) fn serving() -> ServedTools {
@@ -81,6 +82,10 @@ impl Toolset for Fixtures {
 
     fn complete<'a>(&'a self, _request: &'a CompleteRequestParams) -> Completion<'a> {
         Box::pin(async { Vec::new() })
+    }
+
+    fn scope(&self, _tool: &str) -> Scope {
+        Scope::Run
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

@@ -79,7 +79,7 @@ impl Dialogs {
         let token = &question.token;
         match self.answer(&question).await {
             Ok(Some(answer)) => {
-                if let Err(error) = self.service.supervisor().reply(token, &answer, &ask::user()).await {
+                if let Err(error) = self.service.supervisor().reply(token, &answer, &ask::user(None)).await {
                     (self.tell)(&format!("the answer to `{token}` from the client's dialog does not count: {error}"));
                 }
             }

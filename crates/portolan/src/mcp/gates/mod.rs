@@ -25,6 +25,7 @@ use super::face::{self, Answer, Text, Toolset, Work, result};
 use super::leading;
 use super::progress::heard;
 use super::several::ServedTools;
+use crate::http::Scope;
 use dialogs::Dialogs;
 use questions::QUESTIONS;
 use watched::Watched;
@@ -115,7 +116,7 @@ impl Server {
         };
         // The agent is not shown how a person does it.
         let unshown = |error: ServiceError| ServiceError { help: refused.help.clone(), ..error };
-        self.service.people().client_may_ask("portolan flow override").map_err(unshown)?;
+        leading::client_may_ask(&self.service, context, "portolan flow override").map_err(unshown)?;
         let question = question(wanted, &flow.status().await?);
         match ask::ask(&self.asked, &question, request, context).await? {
             Asking::Answered(Said { word, caller, .. }) if word.as_str() == PAST => {
@@ -214,6 +215,10 @@ impl Toolset for Server {
 
     fn has(&self, tool: &str) -> bool {
         self.tools.iter().any(|known| known.name == tool)
+    }
+
+    fn scope(&self, tool: &str) -> Scope {
+        leading::scope(&self.tools, tool)
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

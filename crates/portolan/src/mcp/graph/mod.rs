@@ -26,10 +26,12 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::face::{self, Answer, Manners, Toolset};
+use super::face::{Answer, Manners, Toolset};
 use super::progress::Progress;
+use super::sender;
 use super::several::ServedTools;
 use super::transport::Bounds;
+use crate::http::Scope;
 use listing::{Entry, Listing};
 use veil::Veil;
 
@@ -153,7 +155,7 @@ impl Server {
             ..How::with(Arc::new(Tools::of(Arc::clone(&listing.loaded.servers))))
         };
         // Boxed: a future that is awaited in two places takes its size twice, and every call is moved to its own task.
-        let running = Box::pin(self.finish(entry, input, face::caller(context), how));
+        let running = Box::pin(self.finish(entry, input, sender::agent(context), how));
         let finished = match &progress {
             Some(progress) => progress.told_during(running, &context.peer).await,
             None => running.await,
@@ -199,6 +201,10 @@ impl Toolset for Server {
 
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         Some(self.changes.subscribe())
+    }
+
+    fn scope(&self, _tool: &str) -> Scope {
+        Scope::Run
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

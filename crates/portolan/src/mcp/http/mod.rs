@@ -8,8 +8,11 @@
 
 mod limits;
 mod metrics;
+mod sessions;
 
+use limits::Shares;
 pub(super) use metrics::Metrics;
+use sessions::Sessions;
 
 use std::io;
 use std::sync::Arc;
@@ -36,6 +39,9 @@ use crate::http::{Access, Listeners, Refusal};
 /// The path at which all toolsets are served. Each is served alone at this path with its name appended.
 pub(crate) const PATH: &str = "/mcp";
 
+/// The path of the metrics.
+const METRICS: &str = "/metrics";
+
 /// How long a session can be idle before it ends.
 const IDLE: Duration = Duration::from_mins(30);
 /// How long pending calls can continue after the process was asked to end.
@@ -59,7 +65,9 @@ struct Server {
     access: Access,
     bounds: Bounds,
     requests: Arc<Semaphore>,
-    sessions: Vec<Arc<LocalSessionManager>>,
+    managers: Vec<Arc<LocalSessionManager>>,
+    sessions: Sessions,
+    shares: Shares,
     metrics: Arc<Metrics>,
     is_ending: AtomicBool,
 }
@@ -68,7 +76,7 @@ impl Server {
     /// Returns the number of sessions at all paths.
     async fn session_count(&self) -> usize {
         let mut count = 0;
-        for manager in &self.sessions {
+        for manager in &self.managers {
             count += manager.sessions.read().await.len();
         }
         count
@@ -137,20 +145,22 @@ fn router(
     let all = combined(sets.into_iter().map(|set| set.tools.toolset).collect())?;
     let bounds = all.manners().bounds;
     paths.push((PATH.to_owned(), all));
-    let (mut mcp, mut sessions, metrics) = (Router::new(), Vec::new(), Arc::new(Metrics::new()));
+    let (mut mcp, mut managers, metrics) = (Router::new(), Vec::new(), Arc::new(Metrics::new()));
     for (path, toolset) in paths {
         let (service, manager) = endpoint(toolset, config.clone(), ending.clone(), Arc::clone(&metrics));
         mcp = mcp.route_service(&path, service);
-        sessions.push(manager);
+        managers.push(manager);
     }
     let requests = Arc::new(Semaphore::new(MOST_REQUESTS));
     let is_ending = AtomicBool::new(false);
-    let server = Arc::new(Server { service, access, bounds, requests, sessions, metrics, is_ending });
+    let (sessions, shares) = (Sessions::new()?, Shares::default());
+    let server = Server { service, access, bounds, requests, managers, sessions, shares, metrics, is_ending };
+    let server = Arc::new(server);
     let router = mcp
         .layer(from_fn_with_state(Arc::clone(&server), limits::limit))
         .route("/healthz", get(healthy))
         .route("/readyz", get(ready))
-        .route("/metrics", get(metrics::all))
+        .route(METRICS, get(metrics::all))
         .fallback(nothing)
         .layer(from_fn_with_state(Arc::clone(&server), limits::admit))
         .with_state(Arc::clone(&server));

@@ -21,6 +21,7 @@ use super::leading;
 use super::progress::act as act_told;
 use super::project::{Call, Project, Wording};
 use super::several::ServedTools;
+use crate::http::Scope;
 
 #[cfg(test)]
 pub(crate) use schemas::tools;
@@ -134,7 +135,7 @@ impl Server {
         let Some(question) = question(&refused) else { return Err(refused) };
         let Act::Answer { checkpoint, .. } = act else { return Err(refused) };
         let situated = |failed: ServiceError| ServiceError { view: refused.view.clone(), ..failed };
-        self.service.people().client_may_ask("portolan runs answer").map_err(situated)?;
+        leading::client_may_ask(&self.service, context, "portolan runs answer").map_err(situated)?;
         match ask::ask(&self.asked, &question, request, context).await.map_err(situated)? {
             Asking::Answered(Said { word, note, caller }) => {
                 let answer = Act::Answer { checkpoint: checkpoint.clone(), option: Some(word), note, outputs: None };
@@ -174,6 +175,10 @@ impl Toolset for Server {
 
     fn project(&self) -> Option<&Project> {
         Some(&self.project)
+    }
+
+    fn scope(&self, tool: &str) -> Scope {
+        leading::scope(&self.tools, tool)
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

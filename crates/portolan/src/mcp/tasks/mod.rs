@@ -20,6 +20,7 @@ use super::face::{Answer, Toolset};
 use super::leading;
 use super::project::{Call, Project, Wording};
 use super::several::ServedTools;
+use crate::http::Scope;
 
 #[cfg(test)]
 pub(crate) use schemas::tools;
@@ -116,6 +117,13 @@ impl Toolset for Server {
 
     fn project(&self) -> Option<&Project> {
         Some(&self.project)
+    }
+
+    fn scope(&self, tool: &str) -> Scope {
+        match tool {
+            "CopyWorkflows" | "CopyAgents" | "LoadWorkflows" => Scope::Author,
+            _ => leading::scope(&self.tools, tool),
+        }
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

@@ -15,6 +15,7 @@ use super::Server;
 use super::answers::{navigation, success};
 use crate::mcp::arguments::Arguments;
 use crate::mcp::ask::{self, Answer, Asking, Question};
+use crate::mcp::leading;
 use crate::mcp::progress::act;
 use crate::words::tasks as words;
 
@@ -93,7 +94,7 @@ impl Server {
             Err(error) if error.kind == ErrorKind::NeedsPerson && caller.can_ask => {
                 let Some((question, revision)) = question(&wanted, &error) else { return Err(error) };
                 let situated = |failed: ServiceError| ServiceError { view: error.view.clone(), ..failed };
-                self.service.people().client_may_ask("portolan runs answer").map_err(situated)?;
+                leading::client_may_ask(&self.service, context, "portolan runs answer").map_err(situated)?;
                 match ask::ask(&self.asked, &question, request, context).await.map_err(situated)? {
                     Asking::Answered(Answer { word, note, caller }) => {
                         let wanted = Request { revision: Some(revision), ..wanted };

@@ -1,0 +1,161 @@
+//! `portolan token`: the tokens of the clients of `serve --http` and `gate --http`.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use portolan_runtime::service::{Service, ServiceError};
+use serde_json::json;
+
+use super::output::{Output, table};
+use super::{Common, Exit};
+use crate::http::tokens::{self, IssuedToken, PREFIX};
+use crate::http::{Scope, Scopes, random_token, write_private};
+
+/// Issue tokens to clients over HTTP, and take them back.
+///
+/// `serve --http` and `gate --http` admit the clients whose tokens are in the file that `--tokens` names. A running
+/// server notices a change at the next request. Only a person may change the file, or a program that no agent has
+/// started.
+///
+/// Example: portolan token new ada --scope navigate --file tokens.txt
+#[derive(Args)]
+pub(super) struct Token {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Issue a token, and print it: the file contains only its digest.
+    ///
+    /// Creates the file if there is none. Whoever has a token already gets a new one with `--replace`.
+    ///
+    /// Example: portolan token new ci --scope navigate,run --file tokens.txt
+    New(New),
+    /// Show whom tokens were issued to, and what they may do.
+    ///
+    /// Example: portolan token list --file tokens.txt
+    List {
+        /// The file of tokens.
+        #[arg(long, value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Take a token back: it is refused from the next request on.
+    ///
+    /// Example: portolan token remove ci --file tokens.txt
+    Remove {
+        /// The name that the token was issued to.
+        name: String,
+        /// The file of tokens.
+        #[arg(long, value_name = "FILE")]
+        file: PathBuf,
+    },
+}
+
+#[derive(Args)]
+struct New {
+    /// Whom the token is issued to: a person, a program or a machine. Runs record it.
+    name: String,
+    /// What its holder may do, separated by commas.
+    #[arg(long, value_enum, value_delimiter = ',', required = true, value_name = "SCOPE")]
+    scope: Vec<Scope>,
+    /// The file of tokens.
+    #[arg(long, value_name = "FILE")]
+    file: PathBuf,
+    /// Replace the token of this name, if there is one.
+    #[arg(long)]
+    replace: bool,
+}
+
+/// The act that is refused, for messages.
+const ACT: &str = "may issue tokens and take them back";
+
+pub(super) fn run(args: &Token, common: &Common) -> anyhow::Result<Exit> {
+    let output = common.output();
+    match &args.verb {
+        Verb::New(new) => {
+            must_be_person(common)?;
+            issue(&output, new)
+        }
+        Verb::List { file } => list(&output, file),
+        Verb::Remove { name, file } => {
+            must_be_person(common)?;
+            remove(&output, name, file)
+        }
+    }
+}
+
+fn must_be_person(common: &Common) -> anyhow::Result<()> {
+    Service::new(common.options()?)?.people().must_be_person(ACT)?;
+    Ok(())
+}
+
+fn issue(output: &Output, new: &New) -> anyhow::Result<Exit> {
+    tokens::check_name(&new.name)
+        .map_err(|why| ServiceError::refused("usage", why, "choose a short name, as in `portolan token new ci …`"))?;
+    let mut text = String::new();
+    if new.file.exists() {
+        let has_one = tokens::issued(&new.file)?.iter().any(|token| *token.name == *new.name);
+        if has_one && !new.replace {
+            let message = format!("`{}` has a token already", new.name);
+            let help = "choose another name, or replace the token with `--replace`";
+            return Err(ServiceError::refused("name_taken", message, help).into());
+        }
+        text = without(&new.file, &new.name)?;
+    }
+    let token = format!("{PREFIX}{}", random_token()?);
+    let scopes: Scopes = new.scope.iter().copied().collect();
+    write(&new.file, &(text + &tokens::line(&new.name, scopes, &token)))?;
+    if output.is_json() {
+        output.json(&json!({ "name": new.name, "scopes": scopes.names(), "token": token }))?;
+    } else {
+        output.line(&token)?;
+        output.remark("this is the only time that the token is shown");
+    }
+    Ok(Exit::Done)
+}
+
+fn list(output: &Output, file: &Path) -> anyhow::Result<Exit> {
+    let issued = tokens::issued(file)?;
+    if output.is_json() {
+        let shown = |token: &IssuedToken| json!({ "name": &*token.name, "scopes": token.scopes.names() });
+        output.json(&json!({ "tokens": issued.iter().map(shown).collect::<Vec<_>>() }))?;
+    } else {
+        let rows = issued.iter().map(|token| vec![token.name.to_string(), token.scopes.names().join(",")]);
+        output.line(table(&rows.collect::<Vec<_>>()))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn remove(output: &Output, name: &str, file: &Path) -> anyhow::Result<Exit> {
+    if !tokens::issued(file)?.iter().any(|token| *token.name == *name) {
+        let message = format!("no token in `{}` was issued to `{name}`", file.display());
+        return Err(ServiceError::refused("unknown_name", message, "`portolan token list` shows the names").into());
+    }
+    write(file, &without(file, name)?)?;
+    output.remark(format!("the token of `{name}` is no longer valid"));
+    Ok(Exit::Done)
+}
+
+/// Returns the text of a file without the line of a name. Comments and the other lines stay as they are.
+fn without(file: &Path, name: &str) -> Result<String, ServiceError> {
+    let text = fs::read_to_string(file).map_err(|error| not_written(file, &error))?;
+    let kept = text.lines().filter(|line| line.split_whitespace().next() != Some(name));
+    Ok(kept.map(|line| format!("{line}\n")).collect())
+}
+
+fn write(file: &Path, text: &str) -> Result<(), ServiceError> {
+    write_private(file, text).map_err(|error| not_written(file, &error))
+}
+
+fn not_written(file: &Path, error: &std::io::Error) -> ServiceError {
+    // The error of a missing folder would name the temporary file.
+    let why = match error.kind() {
+        ErrorKind::NotFound => "its folder does not exist".to_owned(),
+        _ => error.to_string(),
+    };
+    let message = format!("the file of tokens `{}` cannot be written: {why}", file.display());
+    ServiceError::failed("not_written", message, "make its folder writable, or name another file")
+}
