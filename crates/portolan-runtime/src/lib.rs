@@ -71,7 +71,7 @@ pub mod gateway;
 pub mod graphs;
 #[doc(hidden)]
 pub mod hook;
-mod http;
+pub mod http;
 #[doc(hidden)]
 pub mod inspection;
 mod installed;

@@ -8,8 +8,8 @@ use std::sync::Once;
 pub(crate) use events::{Data, Events, Passing};
 use reqwest::{Client, ClientBuilder};
 
-/// Returns the builder of a client with our user agent.
-pub(crate) fn client() -> ClientBuilder {
+/// Returns the builder of a client with our user agent and our TLS provider.
+pub fn client() -> ClientBuilder {
     static PROVIDER: Once = Once::new();
     // A program that embeds this crate may have chosen another provider, which is then used.
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
@@ -26,6 +26,6 @@ pub(crate) fn cause(error: &reqwest::Error) -> Option<String> {
 }
 
 /// Returns the innermost cause, or else reqwest's message.
-pub(crate) fn explained(error: &reqwest::Error) -> String {
+pub fn explained(error: &reqwest::Error) -> String {
     cause(error).unwrap_or_else(|| error.to_string())
 }

@@ -10,7 +10,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Write definitions", &["check", "show", "test", "simulate", "eval", "export"]),
     ("Lead agents and run graphs", &["serve", "gate", "run", "runs", "worker", "store", "studio"]),
     ("Lead tasks through phases", &["flow", "autopilot", "supervisor"]),
-    ("Set up checks, trust and hooks", &["trust", "people", "token", "checks", "qa", "merge-gate", "install", "doctor"]),
+    (
+        "Set up checks, trust and hooks",
+        &["trust", "people", "token", "checks", "qa", "merge-gate", "install", "doctor"],
+    ),
     ("Run by other programs", &["hook", "guard", "sandbox", "builtin", "completions"]),
 ];
 

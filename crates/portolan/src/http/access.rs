@@ -12,6 +12,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use portolan_runtime::service::ServiceError;
 
 use super::Refusal;
+use super::oauth::OAuth;
 use super::principal::Principal;
 use super::tokens::TokenFile;
 
@@ -19,8 +20,8 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The rules by which requests are admitted.
 pub(crate) struct Access {
-    /// The server's names, as the `Host` header has them.
-    hosts: Vec<String>,
+    /// The server's addresses, as the `Origin` header has them.
+    origins: Vec<String>,
     holders: Holders,
 }
 
@@ -32,32 +33,44 @@ pub(crate) enum Holders {
     Shared(String),
     /// Those with a token of the file.
     Named(TokenFile),
+    /// Those with a token of the authorization server.
+    Issued(OAuth),
 }
 
 impl Access {
-    /// Admits requests to this machine's own names at `port`, and to `names`.
-    pub(crate) fn new(port: u16, names: Vec<String>, holders: Holders) -> Access {
-        let own = ["localhost", "127.0.0.1", "[::1]"].map(|name| format!("{name}:{port}"));
-        Access { hosts: own.into_iter().chain(names).collect(), holders }
+    /// Admits requests to this machine's own names at `port`.
+    pub(crate) fn new(scheme: &str, port: u16, holders: Holders) -> Access {
+        let own = ["localhost", "127.0.0.1", "[::1]"].map(|name| format!("{scheme}://{name}:{port}"));
+        Access { origins: own.to_vec(), holders }
+    }
+
+    /// Also admits requests to other addresses, without a path.
+    pub(crate) fn at(mut self, addresses: Vec<String>) -> Access {
+        self.origins.extend(addresses);
+        self
+    }
+
+    /// Checks whether a `Host` header names this server.
+    fn is_own(&self, host: &[u8]) -> bool {
+        self.origins.iter().filter_map(|own| own.split_once("://")).any(|(_, own)| own.as_bytes() == host)
     }
 
     /// Returns the token that all clients share, if they do.
     pub(crate) fn bearer(&self) -> Option<&str> {
         match &self.holders {
             Holders::Shared(token) => Some(token),
-            Holders::Everyone | Holders::Named(_) => None,
+            Holders::Everyone | Holders::Named(_) | Holders::Issued(_) => None,
         }
     }
 
     /// Checks the `Host` header: there must be exactly one, and it must name this server.
     pub(crate) fn host(&self, request: &Request) -> Result<(), Refusal> {
         let mut named = request.headers().get_all(HOST).iter();
-        let known = |name: &HeaderValue| self.hosts.iter().any(|host| name.as_bytes() == host.as_bytes());
         // A request line with an absolute URI names a host, too.
         let authority = request.uri().authority();
-        let same = authority.is_none_or(|authority| self.hosts.iter().any(|host| authority.as_str() == host));
+        let same = authority.is_none_or(|authority| self.is_own(authority.as_str().as_bytes()));
         match (named.next(), named.next()) {
-            (Some(name), None) if known(name) && same => Ok(()),
+            (Some(name), None) if self.is_own(name.as_bytes()) && same => Ok(()),
             _ => Err(Refusal::new(
                 StatusCode::MISDIRECTED_REQUEST,
                 "other_host",
@@ -69,12 +82,7 @@ impl Access {
 
     /// Checks that no foreign page sends the request.
     pub(crate) fn same_site(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let own = |origin: &HeaderValue| {
-            let host = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
-            host.is_some_and(|(scheme, host)| {
-                matches!(scheme, "http" | "https") && self.hosts.iter().any(|known| known == host)
-            })
-        };
+        let own = |origin: &HeaderValue| self.origins.iter().any(|own| own.as_bytes() == origin.as_bytes());
         let is_ours = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
         if headers.get_all(ORIGIN).iter().all(own) && headers.get_all(SEC_FETCH_SITE).iter().all(is_ours) {
             return Ok(());
@@ -87,11 +95,17 @@ impl Access {
         ))
     }
 
-    /// Returns the sender of a request, by its token.
-    pub(crate) fn principal(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
-        let mut given = headers.get_all(AUTHORIZATION).iter();
-        let (first, second) = (given.next(), given.next());
-        let token = first.filter(|_| second.is_none()).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
+    /// Returns the authorization server whose tokens are admitted, if one is.
+    pub(crate) fn oauth(&self) -> Option<&OAuth> {
+        match &self.holders {
+            Holders::Issued(oauth) => Some(oauth),
+            Holders::Everyone | Holders::Shared(_) | Holders::Named(_) => None,
+        }
+    }
+
+    /// Returns the sender of a request to a path, by its token.
+    pub(crate) fn principal(&self, headers: &HeaderMap, path: &str) -> Result<Principal, Refusal> {
+        let token = bearer(headers);
         let (holder, help) = match &self.holders {
             Holders::Everyone => return Ok(Principal::shared()),
             Holders::Shared(own) => (
@@ -102,12 +116,24 @@ impl Access {
                 token.and_then(|token| file.holder(token)),
                 "send `Authorization: Bearer` with a token that `portolan token new` has issued",
             ),
+            Holders::Issued(oauth) => (
+                token.and_then(|token| oauth.holder(token, path)),
+                "send `Authorization: Bearer` with a token of the authorization server for this server",
+            ),
         };
         holder.ok_or_else(|| {
             let message = "the server's token is missing or wrong";
-            Refusal::new(StatusCode::UNAUTHORIZED, "no_token", message, help)
+            let challenge = self.oauth().map_or_else(|| "Bearer".to_owned(), |it| it.challenge(path, token.is_some()));
+            Refusal::new(StatusCode::UNAUTHORIZED, "no_token", message, help).challenging(&challenge)
         })
     }
+}
+
+/// Returns the token of a request that has exactly one.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let mut given = headers.get_all(AUTHORIZATION).iter();
+    let (first, second) = (given.next(), given.next());
+    first.filter(|_| second.is_none()).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "))
 }
 
 /// Compares in constant time, so that the duration does not reveal how much is right.

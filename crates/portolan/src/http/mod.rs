@@ -3,6 +3,7 @@
 mod access;
 mod listeners;
 mod note;
+pub(crate) mod oauth;
 mod principal;
 mod refusal;
 pub(crate) mod tls;

@@ -13,11 +13,18 @@ use serde_json::json;
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     error: Box<ServiceError>,
+    /// The `WWW-Authenticate` header.
+    challenge: Option<HeaderValue>,
 }
 
 impl Refusal {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>, help: &str) -> Refusal {
-        Refusal { status, error: Box::new(ServiceError::refused(code, message, help)) }
+        Refusal { status, error: Box::new(ServiceError::refused(code, message, help)), challenge: None }
+    }
+
+    /// Adds the header that tells clients how to be admitted.
+    pub(crate) fn challenging(self, challenge: &str) -> Refusal {
+        Refusal { challenge: HeaderValue::from_str(challenge).ok(), ..self }
     }
 }
 
@@ -36,7 +43,7 @@ impl From<ServiceError> for Refusal {
                 ErrorKind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
             },
         };
-        Refusal { status, error: Box::new(error) }
+        Refusal { status, error: Box::new(error), challenge: None }
     }
 }
 
@@ -51,8 +58,7 @@ impl IntoResponse for Refusal {
             accepted: &'e [String],
         }
         let error = &self.error;
-        let is_unknown = self.status == StatusCode::UNAUTHORIZED;
-        let challenge = is_unknown.then_some([(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))]);
+        let challenge = self.challenge.clone().map(|value| [(WWW_AUTHENTICATE, value)]);
         let (code, message, help, accepted) = (error.code, &*error.message, &*error.help, &*error.accepted);
         (self.status, challenge.map(AppendHeaders), Json(json!({ "error": Told { code, message, help, accepted } })))
             .into_response()

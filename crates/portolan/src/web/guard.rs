@@ -52,7 +52,7 @@ fn admitted(studio: &Studio, request: &Request) -> Result<(), Refusal> {
     if path != "/api" && !path.starts_with("/api/") {
         return Ok(());
     }
-    studio.access.principal(headers)?;
+    studio.access.principal(headers, path)?;
     if request.method() == Method::GET {
         return Ok(());
     }

@@ -41,7 +41,7 @@ pub(crate) async fn listen(opening: Opening) -> Result<Listening, ServiceError> 
     let studio = Studio {
         service,
         person: Caller { by: Actor::Person { name: person, via: Channel::Studio }, can_ask: true },
-        access: Access::new(port, Vec::new(), Holders::Shared(random_token()?)),
+        access: Access::new("http", port, Holders::Shared(random_token()?)),
         origin: format!("http://{RP_ID}:{port}"),
         read_only,
         told_by,

@@ -251,7 +251,7 @@ fn an_address_beyond_this_machine_needs_tokens_and_a_name() {
     let project = Project::small();
     expect![[r#"
         stderr: error: `--http 0.0.0.0:7420` can be reached from other machines, whose clients need tokens
-        stderr: help: add `--tokens FILE` with a file of `portolan token new`, or use `127.0.0.1`
+        stderr: help: add `--tokens FILE` with a file of `portolan token new`, or `--oauth ISSUER`
         exit: 2
     "#]]
     .assert_eq(&project.says("serve --http 0.0.0.0:7420"));
@@ -264,13 +264,13 @@ fn an_address_beyond_this_machine_needs_tokens_and_a_name() {
     // Another user's programs may listen on the other addresses of the loopback.
     expect![[r#"
         stderr: error: `--http 127.0.0.2:7420` can be reached from other machines, whose clients need tokens
-        stderr: help: add `--tokens FILE` with a file of `portolan token new`, or use `127.0.0.1`
+        stderr: help: add `--tokens FILE` with a file of `portolan token new`, or `--oauth ISSUER`
         exit: 2
     "#]]
     .assert_eq(&project.says("serve --http 127.0.0.2:7420"));
     expect![[r#"
         stderr: error: `--http 0.0.0.0:7420` can be reached from other machines, whose clients need tokens
-        stderr: help: add `--tokens FILE` with a file of `portolan token new`, or use `127.0.0.1`
+        stderr: help: add `--tokens FILE` with a file of `portolan token new`, or `--oauth ISSUER`
         exit: 2
     "#]]
     .assert_eq(&project.says("serve --http 0.0.0.0:7420 --no-auth"));

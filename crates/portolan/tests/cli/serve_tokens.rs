@@ -466,7 +466,7 @@ fn an_agent_issues_no_tokens() {
 fn other_names_are_admitted_if_they_are_named() {
     let project = Project::new();
     let token = issue(&project, "ci", "read");
-    let served = served(&project, &["--url", "https://Agents.example.org", "--url", "http://proxy:8443/"]);
+    let served = served(&project, &["--url", "https://Agents.example.org", "--url", "https://proxy:8443/"]);
     let bearer = format!("Bearer {token}");
     let mut all = String::new();
     for host in ["agents.example.org", "agents.example.org:1", "proxy:8443", "proxy", "localhost", "other.example.org"]

@@ -14,6 +14,7 @@ use portolan_runtime::service::{Service, ServiceError};
 use serde_json::json;
 
 use crate::cli::Output;
+use crate::http::oauth::OAuth;
 use crate::http::tokens::TokenFile;
 use crate::http::{Access, Holders, Listeners, random_token, tls, write_private};
 use crate::mcp::{self, NamedTools};
@@ -34,6 +35,9 @@ pub(in crate::cli) struct HttpArgs {
     /// Admit the clients whose tokens `portolan token new` has added to this file, also from other machines.
     #[arg(long, requires = "http", value_name = "FILE")]
     tokens: Option<PathBuf>,
+    /// Admit the clients that have a token of this authorization server (OAuth 2.1) for the address of `--url`.
+    #[arg(long, requires = "url", conflicts_with_all = ["no_auth", "tokens"], value_name = "ISSUER")]
+    oauth: Option<String>,
     /// The address by which clients reach the server, such as `https://agents.example.org`. May be given several times.
     #[arg(long, requires = "http", value_name = "URL", value_parser = origin)]
     url: Vec<Origin>,
@@ -55,9 +59,9 @@ impl HttpArgs {
         if is_own(address.ip()) {
             return Ok(Some(address));
         }
-        if self.tokens.is_none() {
+        if self.tokens.is_none() && self.oauth.is_none() {
             let message = format!("`--http {given}` can be reached from other machines, whose clients need tokens");
-            return refused(message, "add `--tokens FILE` with a file of `portolan token new`, or use `127.0.0.1`");
+            return refused(message, "add `--tokens FILE` with a file of `portolan token new`, or `--oauth ISSUER`");
         }
         if address.ip().is_unspecified() && self.url.is_empty() {
             let message = format!("`--http {given}` does not say by which address clients reach the server");
@@ -66,15 +70,20 @@ impl HttpArgs {
         Ok(Some(address))
     }
 
-    /// Returns the names of the server in `Host` headers, besides those of this machine. `bound` is what is listened on.
-    fn names(&self, bound: SocketAddr) -> Vec<String> {
-        let literal = (!is_own(bound.ip()) && !bound.ip().is_unspecified()).then(|| bound.to_string());
-        self.url.iter().map(|url| url.host.clone()).chain(literal).collect()
+    /// Returns the addresses of the server besides those of this machine's own names. `bound` is what is listened on.
+    fn addresses(&self, bound: SocketAddr) -> Vec<String> {
+        let literal = !is_own(bound.ip()) && !bound.ip().is_unspecified();
+        let literal = literal.then(|| format!("{}://{bound}", self.scheme()));
+        self.url.iter().map(Origin::to_string).chain(literal).collect()
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.tls.is_empty() { "http" } else { "https" }
     }
 
     /// Returns the address that clients are told.
     fn base(&self, bound: SocketAddr) -> String {
-        let scheme = if self.tls.is_empty() { "http" } else { "https" };
+        let scheme = self.scheme();
         match self.url.first() {
             Some(url) => url.to_string(),
             None if is_own(bound.ip()) => format!("{scheme}://127.0.0.1:{}", bound.port()),
@@ -127,7 +136,11 @@ struct Admission {
 }
 
 impl Admission {
-    fn of(args: &HttpArgs, service: &Service) -> Result<Admission, ServiceError> {
+    async fn of(args: &HttpArgs, service: &Service) -> Result<Admission, ServiceError> {
+        if let (Some(issuer), Some(url)) = (&args.oauth, args.url.first()) {
+            let oauth = OAuth::discover(issuer.clone(), url.to_string()).await?;
+            return Ok(Admission { holders: Holders::Issued(oauth), file: None });
+        }
         if args.no_auth {
             return Ok(Admission { holders: Holders::Everyone, file: None });
         }
@@ -144,6 +157,7 @@ impl Admission {
         match &self.holders {
             Holders::Everyone => "every program of this machine can use it, because of `--no-auth`".to_owned(),
             Holders::Shared(_) => format!("clients send `Authorization: Bearer` with the token in `{file}`"),
+            Holders::Issued(_) => "clients send a token of the authorization server".to_owned(),
             Holders::Named(_) => {
                 format!("clients send `Authorization: Bearer` with a token that is issued in `{file}`")
             }
@@ -159,19 +173,18 @@ pub(in crate::cli) fn serve(
     args: &HttpArgs,
     output: &Output,
 ) -> anyhow::Result<()> {
-    let admission = Admission::of(args, &service)?;
     let tls = match args.tls.as_slice() {
         [certificate, key] => Some(tls::config(certificate, key)?),
         _ => None,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
+        let admission = Admission::of(args, &service).await?;
         let mut listeners = match is_own(address.ip()) {
             true => Listeners::on_loopback(Some(address.port()).filter(|port| *port != 0)).await?,
             false => Listeners::at(address).await?,
         };
         let bound = SocketAddr::new(address.ip(), listeners.port());
-        let names = args.names(bound);
         let base = format!("{}{}", args.base(bound), mcp::HTTP_PATH);
         print_address(output, &base, bound, &admission, &sets)?;
         if tls.is_none() && !is_own(address.ip()) {
@@ -180,7 +193,7 @@ pub(in crate::cli) fn serve(
         if let Some(config) = tls {
             listeners = listeners.encrypted(config);
         }
-        let access = Access::new(listeners.port(), names, admission.holders);
+        let access = Access::new(args.scheme(), bound.port(), admission.holders).at(args.addresses(bound));
         mcp::serve_http(service, sets, listeners, access).await
     })?;
     // Work that does not end must not delay the process.

@@ -20,6 +20,7 @@ use tokio::time::timeout;
 
 use super::sessions::SESSION_ID;
 use super::{METRICS, MOST_REQUESTS, MOST_SESSIONS, Server};
+use crate::http::oauth::METADATA;
 use crate::http::{Principal, Refusal, Scope};
 use crate::mcp::transport::values;
 
@@ -33,9 +34,12 @@ const MOST_OF_ONE: usize = MOST_REQUESTS / 4;
 /// The seconds after which a refused client should try again.
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
-/// Admits requests of clients that may use the server, with their sender. `/healthz` and `/readyz` need no token, and
-/// show nothing.
+/// Admits requests of clients that may use the server, with their sender. `/healthz` and `/readyz`, which show nothing,
+/// and the metadata need no token.
 pub(super) async fn admit(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
+    if let Some(oauth) = server.access.oauth() {
+        oauth.learn(request.headers()).await;
+    }
     match admitted(&server, &mut request) {
         Ok(()) => next.run(request).await,
         Err(refusal) => unread(refusal.into_response(), request).await,
@@ -46,11 +50,12 @@ fn admitted(server: &Server, request: &mut Request) -> Result<(), Refusal> {
     let access = &server.access;
     access.host(request)?;
     access.same_site(request.headers())?;
-    let principal = match request.uri().path() {
-        "/healthz" | "/readyz" => return Ok(()),
-        _ => access.principal(request.headers())?,
-    };
-    if request.uri().path() == METRICS && !principal.scopes.has(Scope::Read) {
+    let path = request.uri().path();
+    if matches!(path, "/healthz" | "/readyz") || path.starts_with(METADATA) {
+        return Ok(());
+    }
+    let principal = access.principal(request.headers(), path)?;
+    if path == METRICS && !principal.scopes.has(Scope::Read) {
         let message = format!("the metrics need the scope `read`, and the token has {}", principal.scopes);
         return Err(Refusal::new(StatusCode::FORBIDDEN, "needs_scope", message, "use a token that has it"));
     }

@@ -19,14 +19,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use axum::Json;
 use axum::Router;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use portolan_runtime::service::{Service, ServiceError};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
@@ -34,6 +36,7 @@ use super::connection::{FAREWELL, stop_signal};
 use super::face::{Face, Toolset};
 use super::several::{ServedTools, combined};
 use super::transport::Bounds;
+use crate::http::oauth::METADATA;
 use crate::http::{Access, Listeners, Refusal};
 
 /// The path at which all toolsets are served. Each is served alone at this path with its name appended.
@@ -66,6 +69,8 @@ struct Server {
     bounds: Bounds,
     requests: Arc<Semaphore>,
     managers: Vec<Arc<LocalSessionManager>>,
+    /// The paths at which MCP is served.
+    paths: Vec<String>,
     sessions: Sessions,
     shares: Shares,
     metrics: Arc<Metrics>,
@@ -146,6 +151,7 @@ fn router(
     let bounds = all.manners().bounds;
     paths.push((PATH.to_owned(), all));
     let (mut mcp, mut managers, metrics) = (Router::new(), Vec::new(), Arc::new(Metrics::new()));
+    let served = paths.iter().map(|(path, _)| path.clone()).collect();
     for (path, toolset) in paths {
         let (service, manager) = endpoint(toolset, config.clone(), ending.clone(), Arc::clone(&metrics));
         mcp = mcp.route_service(&path, service);
@@ -154,13 +160,16 @@ fn router(
     let requests = Arc::new(Semaphore::new(MOST_REQUESTS));
     let is_ending = AtomicBool::new(false);
     let (sessions, shares) = (Sessions::new()?, Shares::default());
-    let server = Server { service, access, bounds, requests, managers, sessions, shares, metrics, is_ending };
+    let server =
+        Server { service, access, bounds, requests, managers, paths: served, sessions, shares, metrics, is_ending };
     let server = Arc::new(server);
     let router = mcp
         .layer(from_fn_with_state(Arc::clone(&server), limits::limit))
         .route("/healthz", get(healthy))
         .route("/readyz", get(ready))
         .route(METRICS, get(metrics::all))
+        .route(METADATA, get(resource_metadata))
+        .route(&format!("{METADATA}/{{*path}}"), get(resource_metadata))
         .fallback(nothing)
         .layer(from_fn_with_state(Arc::clone(&server), limits::admit))
         .with_state(Arc::clone(&server));
@@ -198,7 +207,19 @@ async fn ready(State(server): State<Arc<Server>>) -> Result<&'static str, Refusa
     }
 }
 
+/// Answers who issues tokens for this server. The rest of the path is that of the resource.
+async fn resource_metadata(State(server): State<Arc<Server>>, uri: Uri) -> Result<Json<Value>, Refusal> {
+    let path = uri.path().strip_prefix(METADATA).unwrap_or_default();
+    let is_served = path.is_empty() || server.paths.iter().any(|served| served == path);
+    let oauth = server.access.oauth().filter(|_| is_served).ok_or_else(nothing_there)?;
+    Ok(Json(oauth.metadata(path)))
+}
+
 async fn nothing() -> Refusal {
+    nothing_there()
+}
+
+fn nothing_there() -> Refusal {
     let help = "MCP is served at `/mcp`, and one toolset alone at `/mcp/<toolset>`";
     Refusal::new(StatusCode::NOT_FOUND, "unknown_path", "nothing is served at this path", help)
 }
