@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -14,6 +14,8 @@ pub(crate) struct Server {
     programs: PathBuf,
     folder: TempDir,
     port: u16,
+    /// Settings of the server's own, as `NAME=VALUE`.
+    settings: Vec<String>,
     running: Option<Child>,
 }
 
@@ -37,10 +39,7 @@ impl Server {
             std::io::stderr().write_all(said.as_bytes()).expect("standard error is there");
             return None;
         };
-        let folder = tempfile::tempdir().expect("a folder");
-        let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("it has one").port();
-        let mut server = Server { programs, folder, port, running: None };
-        fs::set_permissions(server.folder.path(), fs::Permissions::from_mode(0o777)).expect("ours");
+        let mut server = Server::without_data(programs);
         let data = server.data();
         let data = data.to_str().expect("a path");
         server.does("initdb", &["-D", data, "-U", "ann", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]);
@@ -48,15 +47,60 @@ impl Server {
         Some(server)
     }
 
-    fn data(&self) -> PathBuf {
+    fn without_data(programs: PathBuf) -> Server {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).expect("ours");
+        let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("it has one").port();
+        Server { programs, folder, port, settings: Vec::new(), running: None }
+    }
+
+    /// Starts a server that follows this one, which from then on acknowledges nothing that the other does not have.
+    pub(crate) fn replica(&self) -> Server {
+        let mut replica = Server::without_data(self.programs.clone());
+        let (data, port) = (replica.data(), self.port.to_string());
+        let data = data.to_str().expect("a path");
+        self.does(
+            "pg_basebackup",
+            &["-h", "127.0.0.1", "-p", &port, "-U", "ann", "-D", data, "-R", "-c", "fast", "--no-sync"],
+        );
+        replica.go_on();
+        self.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
+        self.sql("SELECT pg_reload_conf()");
+        while self.sql("SELECT sync_state FROM pg_stat_replication") != "sync" {}
+        replica
+    }
+
+    /// Ends the replication of a server that follows another one, and lets it take changes.
+    pub(crate) fn promote(&self) {
+        self.does("pg_ctl", &["promote", "-D", self.data().to_str().expect("a path"), "-w"]);
+    }
+
+    /// Starts the server again, with these settings and rules of access. Returns the folder of its data.
+    pub(crate) fn reset(&mut self, settings: &[&str], rules: &str) -> PathBuf {
+        self.crash();
+        self.settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        fs::write(self.data().join("pg_hba.conf"), rules).expect("it can be written");
+        self.go_on();
+        self.data()
+    }
+
+    /// Puts a file beside the data, which only the server can read.
+    pub(crate) fn keeps(&self, name: &str, text: &[u8]) {
+        let path = self.data().join(name);
+        fs::write(&path, text).expect("it can be written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("ours");
+        let owner = fs::metadata(self.data()).expect("it is there");
+        std::os::unix::fs::chown(&path, Some(owner.uid()), Some(owner.gid())).expect("it can be given");
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
     /// Returns a command as a user that the programs accept: they refuse to run as root.
     fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let program = self.programs.join(program);
-        let is_root =
-            Path::new("/proc/self").metadata().is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+        let is_root = Path::new("/proc/self").metadata().is_ok_and(|own| own.uid() == 0);
         let mut command = match is_root {
             true => {
                 let mut command = Command::new("setpriv");
@@ -80,9 +124,14 @@ impl Server {
         let log = fs::File::create(self.folder.path().join("log")).expect("a log");
         let data = data.to_str().expect("a path");
         let settings = ["-D", data, "-p", &port, "-k", &folder, "-h", "127.0.0.1"];
-        let server = self.command("postgres", &settings).stdout(Stdio::null()).stderr(log).spawn();
+        let own = self.settings.iter().flat_map(|setting| ["-c", setting]);
+        let server = self
+            .command("postgres", &settings.into_iter().chain(own).collect::<Vec<_>>())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn();
         self.running = Some(server.expect("it starts"));
-        let ready = ["-h", "127.0.0.1", "-p", &port, "-d", "postgres", "-t", "30", "-q"];
+        let ready = ["-h", &folder, "-p", &port, "-d", "postgres", "-t", "30", "-q"];
         // `pg_isready` does not wait by itself.
         let is_ready = || self.command("pg_isready", &ready).status().is_ok_and(|status| status.success());
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
@@ -104,6 +153,11 @@ impl Server {
         }
     }
 
+    /// Returns the port of the server.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Returns the address of a database of the server, with these parameters.
     pub(crate) fn address(&self, rest: &str) -> String {
         format!("postgres://ann@127.0.0.1:{}/{rest}", self.port)
@@ -122,8 +176,8 @@ impl Server {
 
     /// Runs SQL, and returns what it gives, without headings.
     pub(crate) fn sql(&self, sql: &str) -> String {
-        let port = self.port.to_string();
-        let arguments = ["-h", "127.0.0.1", "-p", &port, "-U", "ann", "-d", "postgres", "-qAtX", "-c", sql];
+        let (folder, port) = (self.folder.path().display().to_string(), self.port.to_string());
+        let arguments = ["-h", &folder, "-p", &port, "-U", "ann", "-d", "postgres", "-qAtX", "-c", sql];
         let output = self.command("psql", &arguments).output().expect("it starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("UTF-8").trim_end().to_owned()

@@ -9,6 +9,8 @@ mod connect;
 mod fault;
 mod lease;
 mod listen;
+#[cfg(test)]
+mod outages;
 mod read;
 mod remove;
 mod status;

@@ -12,21 +12,21 @@ use portolan_core::run::Opening;
 use portolan_core::value::Timestamp;
 
 #[path = "../../../tests/common/postgres.rs"]
-mod server;
+pub(super) mod server;
 
 use server::Server;
 
-fn address(server: &Server, rest: &str) -> PostgresAddress {
+pub(super) fn address(server: &Server, rest: &str) -> PostgresAddress {
     server.address(rest).parse().expect("an address")
 }
 
-fn store(server: &Server, rest: &str) -> Arc<dyn Store> {
+pub(super) fn store(server: &Server, rest: &str) -> Arc<dyn Store> {
     let keys = tempfile::tempdir().expect("a folder").keep();
     Arc::new(PostgresStore::at(address(server, rest), Keyring::in_folder(&keys)))
 }
 
 /// Returns what a person reads about the fault of a request.
-async fn fault(store: &dyn Store) -> String {
+pub(super) async fn fault(store: &dyn Store) -> String {
     let error = store.list(ListFilter::default()).await.expect_err("it cannot be used");
     let error = store_error(error);
     format!("{}: {}; {}", error.code, error.message, error.help)
