@@ -15,6 +15,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::PostgresAddress;
 use super::fault::{self, Trouble};
+use super::skew::Skew;
+use crate::clock::Clock;
 use crate::store::StoreError;
 use crate::store::rows::Unread;
 
@@ -22,6 +24,7 @@ use crate::store::rows::Unread;
 pub(super) struct Database {
     address: PostgresAddress,
     pool: Result<Pool, StoreError>,
+    skew: Arc<Skew>,
     /// Set when the tables were found or created.
     is_ready: OnceCell<()>,
 }
@@ -38,8 +41,14 @@ const MIGRATION_LOCK: i64 = 0x506f_7274;
 const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 impl Database {
-    pub(super) fn at(address: PostgresAddress) -> Database {
-        Database { pool: pool(&address), address, is_ready: OnceCell::new() }
+    pub(super) fn at(address: PostgresAddress, clock: Clock) -> Database {
+        let skew = Arc::new(Skew::of(clock));
+        Database { pool: pool(&address, &skew), address, skew, is_ready: OnceCell::new() }
+    }
+
+    /// Returns the difference between the clocks of this machine and of the server.
+    pub(super) fn skew(&self) -> &Skew {
+        &self.skew
     }
 
     pub(super) fn address(&self) -> &PostgresAddress {
@@ -111,7 +120,7 @@ pub(super) fn newest() -> usize {
     MIGRATIONS.len()
 }
 
-fn pool(address: &PostgresAddress) -> Result<Pool, StoreError> {
+fn pool(address: &PostgresAddress, skew: &Arc<Skew>) -> Result<Pool, StoreError> {
     let settings = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let mut config = address.config.clone();
     let given = config.get_options().map(|given| format!("{given} ")).unwrap_or_default();
@@ -121,8 +130,14 @@ fn pool(address: &PostgresAddress) -> Result<Pool, StoreError> {
         _ => Manager::from_config(config, MakeRustlsConnect::new(tls(address)?), settings),
     };
     let patience = Timeouts { wait: Some(PATIENCE), create: Some(PATIENCE), recycle: Some(PATIENCE) };
-    let durable =
-        Hook::async_fn(|client, _| Box::pin(async { client.batch_execute(DURABLE).await.map_err(HookError::Backend) }));
+    let skew = Arc::clone(skew);
+    let durable = Hook::async_fn(move |client, _| {
+        let skew = Arc::clone(&skew);
+        Box::pin(async move {
+            client.batch_execute(DURABLE).await.map_err(HookError::Backend)?;
+            skew.measure(client).await.map_err(HookError::Backend)
+        })
+    });
     let pool = Pool::builder(manager).max_size(MOST_CONNECTIONS).timeouts(patience).post_create(durable);
     pool.runtime(Runtime::Tokio1).build().map_err(|error| StoreError::Failed {
         code: "store_unavailable",

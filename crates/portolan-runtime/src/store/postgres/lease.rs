@@ -89,8 +89,10 @@ pub(super) async fn claim(
 ) -> Result<Vec<(RunId, Held)>, StoreError> {
     let (millis, taken) = (millis(term), Instant::now());
     let claimed = async |client: &mut Object, _| -> Result<_, Trouble> {
+        let skew = shared.database.skew();
+        skew.measure(client).await?;
         let statement = client.prepare_cached(CLAIM).await?;
-        Ok(client.query(&statement, &[&now, &limit, &holder(), &millis]).await?)
+        Ok(client.query(&statement, &[&skew.there(now), &limit, &holder(), &millis]).await?)
     };
     let rows = shared.database.with(claimed).await?;
     let held = rows.iter().filter_map(|row| Some((RunId::parse(row.get(0))?, row.get(1))));

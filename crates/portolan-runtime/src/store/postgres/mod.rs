@@ -13,6 +13,7 @@ mod listen;
 mod outages;
 mod read;
 mod remove;
+mod skew;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use super::{
     Digest, Entry, Keyring, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, SchemaVersion, Store,
     StoreError, StoreStatus, StoredRun, Summary,
 };
+use crate::clock::Clock;
 pub use address::{BadAddress, PostgresAddress};
 use connect::Database;
 use lease::Fences;
@@ -68,7 +70,12 @@ impl PostgresStore {
     ///
     /// Nothing is opened yet, so this cannot fail. The first request reports any fault of the connection.
     pub fn at(address: PostgresAddress, keyring: Keyring) -> PostgresStore {
-        let database = Database::at(address);
+        PostgresStore::with_clock(address, keyring, Clock::System)
+    }
+
+    /// Returns the store at `address` on a machine with this clock.
+    fn with_clock(address: PostgresAddress, keyring: Keyring, clock: Clock) -> PostgresStore {
+        let database = Database::at(address, clock);
         let shared =
             Shared { database, keyring, sizes: Sizes::default(), fences: Fences::default(), sealed: Mutex::default() };
         PostgresStore { shared: Arc::new(shared), work: OnceLock::new(), term: TERM }

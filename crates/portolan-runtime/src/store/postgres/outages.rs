@@ -130,3 +130,31 @@ fn certificates() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     let read = |name: &str| std::fs::read(folder.path().join(name)).expect("it was written");
     (read("ca.pem"), read("key.pem"), read("server.pem"))
 }
+
+/// A run is due by the clock of the machine that has written its record, whichever that is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_is_wrong_moves_no_run_to_another_time() {
+    const MINUTE: i64 = 60_000;
+    let Some(server) = Server::start() else { return };
+    let keys = tempfile::tempdir().expect("a folder");
+    let right = store(&server, "postgres");
+    let now = Clock::System.now().0;
+    for wrong_by in [-10 * MINUTE, 10 * MINUTE] {
+        let its_now = now + wrong_by;
+        let at = server.address("postgres").parse().expect("an address");
+        let wrong = PostgresStore::with_clock(at, Keyring::in_folder(keys.path()), Clock::Still(Timestamp(its_now)));
+        let sample = Sample::opened("mend the door");
+        let (at_once, later) = (create(&wrong, &sample).await, create(&wrong, &sample).await);
+        wrong.defer(&at_once, Some(Timestamp(its_now))).await.expect("it is there");
+        wrong.defer(&later, Some(Timestamp(its_now + 5 * MINUTE))).await.expect("it is there");
+        let claimed = async |store: &dyn Store, now: i64| {
+            let claimed = store.claim(Timestamp(now), 8).await.expect("the server answers");
+            claimed.into_iter().map(|(id, _lease)| id).collect::<Vec<_>>()
+        };
+        assert_eq!(claimed(&*right, now + MINUTE).await, std::slice::from_ref(&at_once));
+        right.defer(&at_once, None).await.expect("it is there");
+        assert_eq!(claimed(&wrong, its_now + MINUTE).await, []);
+        assert_eq!(claimed(&wrong, its_now + 6 * MINUTE).await, std::slice::from_ref(&later));
+        right.defer(&later, None).await.expect("it is there");
+    }
+}

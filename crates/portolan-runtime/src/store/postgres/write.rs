@@ -7,6 +7,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::Shared;
 use super::fault::Trouble;
+use super::skew::Skew;
 use crate::store::rows::{NewRows, Row, Texts, json};
 use crate::store::{Digest, RunId, StoreError};
 
@@ -79,6 +80,7 @@ pub(super) async fn keep_definition(shared: Arc<Shared>, digest: Digest, text: A
 
 pub(super) async fn defer(shared: Arc<Shared>, id: RunId, until: Option<i64>) -> Result<(), StoreError> {
     let set = async |client: &mut Object, _| {
+        let until = until.map(|until| shared.database.skew().there(until));
         let sql = "UPDATE positions p SET due = $2 FROM runs r WHERE r.id = $1 AND r.number = p.run";
         let statement = client.prepare_cached(sql).await?;
         match client.execute(&statement, &[&id.as_str(), &until]).await? {
@@ -175,7 +177,9 @@ async fn append(shared: &Shared, rows: &[Row]) -> Result<Vec<Result<(), StoreErr
     if columns.places.is_empty() {
         return Ok(answers);
     }
-    for (place, answer) in shared.database.with(async |client, _| outcomes(client, &columns, rows).await).await? {
+    for (place, answer) in
+        shared.database.with(async |client, _| outcomes(client, shared.database.skew(), &columns, rows).await).await?
+    {
         answers[place] = answer;
     }
     Ok(answers)
@@ -184,10 +188,12 @@ async fn append(shared: &Shared, rows: &[Row]) -> Result<Vec<Result<(), StoreErr
 /// Returns the place of each append of a batch, with its outcome.
 async fn outcomes(
     client: &mut Object,
+    skew: &Skew,
     columns: &Columns<'_>,
     rows: &[Row],
 ) -> Result<Vec<(usize, Result<(), StoreError>)>, Trouble> {
     let statement = client.prepare_cached(APPEND).await?;
+    let dues: Vec<Option<i64>> = columns.dues.iter().map(|due| due.map(|due| skew.there(due))).collect();
     let given: [&(dyn tokio_postgres::types::ToSql + Sync); 13] = [
         &columns.ids,
         &columns.seqs,
@@ -201,7 +207,7 @@ async fn outcomes(
         &columns.snapshots,
         &columns.sealed,
         &columns.fences,
-        &columns.dues,
+        &dues,
     ];
     let found = client.query_one(&statement, &given).await?;
     let (outcomes, actuals): (Vec<&str>, Vec<Option<i64>>) = (found.get(0), found.get(1));
