@@ -23,7 +23,6 @@ pub(super) fn serve_stdio(
     toolset: Arc<dyn Toolset>,
     afterwards: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
-    keep_memory();
     let done = runtime.block_on(async {
         let stop = stop_signal()?;
         let (reader, writer) = rmcp::transport::stdio_pipes();
@@ -34,13 +33,6 @@ pub(super) fn serve_stdio(
     // If standard input is not a pipe, a read from it cannot be interrupted, and must not delay the end of the process.
     runtime.shutdown_background();
     done
-}
-
-/// Makes the allocator keep memory between calls. glibc otherwise returns each large block to the kernel, which clears
-/// a new one for the next call. Once a block of this size was freed, blocks up to it are kept.
-fn keep_memory() {
-    const BYTES: usize = 4 << 20;
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(BYTES)));
 }
 
 /// Resolves when the process is asked to end.
