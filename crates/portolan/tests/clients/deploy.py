@@ -1,16 +1,15 @@
-"""Starts what `deploy/` describes, as far as a machine without containers allows: PostgreSQL with a password, the server, the
-workers and the proxy with the commands and the environment of `compose.yaml`.
+"""Starts what `deploy/` describes, as far as a machine without containers allows: PostgreSQL with a password, the server and the
+workers with the commands and the environment of `compose.yaml`.
 
     pip install mcp==2.3.0 prometheus-client==0.23.1 kubernetes-validate==1.37.0
     python crates/portolan/tests/clients/deploy.py target/debug/portolan
 
-The Python SDK walks through the proxy, a detached run is driven by a worker, the dashboard names metrics that exist, and the
+The Python SDK walks with a token, a detached run is driven by a worker, the dashboard names metrics that exist, and the
 manifests for Kubernetes are valid and say the same as `compose.yaml`.
-Exit code 0: all went well; 1: something did not, and it says what; 3: PostgreSQL or Caddy is not installed.
+Exit code 0: all went well; 1: something did not, and it says what; 3: PostgreSQL is not installed.
 """
 
 import asyncio
-import base64
 import contextlib
 import glob
 import json
@@ -32,7 +31,6 @@ from mcp.client.streamable_http import streamable_http_client
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 DEPLOY = Path(__file__).resolve().parents[4] / "deploy"
-PASSWORD = "a word that is long enough"
 GRAPH = """version: "1.0"
 server: {name: t, version: "1"}
 tools:
@@ -109,9 +107,8 @@ def environment_of(service, port):
     return {**os.environ, **told}
 
 
-async def walk(url):
-    word = base64.b64encode(f"agents:{PASSWORD}".encode()).decode()
-    async with httpx2.AsyncClient(headers={"Authorization": f"Basic {word}"}, timeout=60) as http:
+async def walk(url, token):
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
         async with Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client:
             now = await client.call_tool("Init", {"workflowType": "quick-task"})
             assert not now.is_error, now
@@ -142,23 +139,17 @@ def check_manifests(compose):
         kubernetes_validate.validate(document, "1.31", strict=True)
         pod = document.get("spec", {}).get("template", {}).get("spec", {})
         containers |= {container["name"]: container for container in pod.get("containers", [])}
+    assert containers["worker"]["args"] == compose["worker"]["command"]
+    # The addresses, and where the tokens are, are its own.
+    flags = [[word for word in words if word.startswith("-")] for words in (containers["serve"]["args"], compose["serve"]["command"])]
+    assert set(flags[0]) == set(flags[1]), flags
+    for probe in ["livenessProbe", "readinessProbe"]:
+        [host] = containers["serve"][probe]["httpGet"]["httpHeaders"]
+        assert f"http://{host['value']}" in containers["serve"]["args"], probe
     for name in ["serve", "worker"]:
-        assert containers[name]["args"] == compose[name]["command"], name
         named = {variable["name"] for variable in containers[name]["env"]}
         assert set(compose[name]["environment"]) <= named, named
-    [config] = [document for document in documents if document["kind"] == "ConfigMap"]
-    assert config["data"]["Caddyfile"] == (DEPLOY / "Caddyfile").read_text()
     return len(documents)
-
-
-def caddyfile(folder, upstream):
-    text = (DEPLOY / "Caddyfile").read_text().replace("127.0.0.1:7420", upstream)
-    version = subprocess.run(["caddy", "version"], capture_output=True, text=True, check=True).stdout
-    if re.match(r"v?2\.[0-7]\.|2\.6", version):
-        text = text.replace("basic_auth", "basicauth")  # its name before 2.8
-    file = folder / "Caddyfile"
-    file.write_text(text)
-    return str(file)
 
 
 def main():
@@ -168,10 +159,11 @@ def main():
     compose = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
     print(f"kubernetes.yaml: {check_manifests(compose)} documents are valid")
     programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
-    if not programs or not shutil.which("caddy"):
+    if not programs:
         sys.exit(3)
-    hashed = subprocess.run(["caddy", "hash-password", "--plaintext", PASSWORD], capture_output=True, text=True, check=True)
-    os.environ |= {"POSTGRES_PASSWORD": "hush", "AGENTS_HASH": hashed.stdout.strip()}
+    # The port of the file may be taken here.
+    at = f"127.0.0.1:{free_port()}"
+    os.environ |= {"POSTGRES_PASSWORD": "hush", "AGENTS_URL": f"http://{at}"}
     settings = {name: filled(value) for name, value in compose["postgres"]["environment"].items()}
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -188,23 +180,19 @@ def main():
             stack.callback(process.terminate)
             return process
 
-        # The port of the file may be taken here.
-        upstream = f"127.0.0.1:{free_port()}"
-        command = [word.replace("127.0.0.1:7420", upstream) for word in compose["serve"]["command"]]
+        places = {"0.0.0.0:7420": at, "/run/secrets/tokens": str(folder / "tokens")}
+        issue = [program, "token", "new", "agent", "--scope", "navigate", "--file", str(folder / "tokens")]
+        token = subprocess.run(issue, cwd=project, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+        command = [places.get(word, filled(word)) for word in compose["serve"]["command"]]
         serve = start("serve", [program, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until(lambda: answers(int(upstream.rsplit(":", 1)[1])), serve)
+        until(lambda: answers(int(at.rsplit(":", 1)[1])), serve)
         workers = [
             start("worker", [program, *compose["worker"]["command"]], stdout=subprocess.DEVNULL)
             for _ in range(compose["worker"]["deploy"]["replicas"])
         ]
-        outside = free_port()
-        os.environ["PORT"] = str(outside)
-        words = ["caddy", "run", "--config", caddyfile(folder, upstream), "--adapter", "caddyfile"]
-        proxy = start("proxy", words, stderr=subprocess.DEVNULL)
-        until(lambda: answers(outside), proxy, serve)
-        metrics = asyncio.run(walk(f"http://127.0.0.1:{outside}"))
+        metrics = asyncio.run(walk(f"http://{at}", token))
         check_dashboard(metrics)
-        print("compose.yaml: the server answers through the proxy, and the dashboard names its metrics")
+        print("compose.yaml: the server answers, and the dashboard names its metrics")
 
         environment = environment_of(compose["worker"], port)
 
