@@ -1,5 +1,8 @@
 //! What is refused before rmcp sees it: requests of others, requests beyond the limits, and requests at the end.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
