@@ -1,8 +1,10 @@
 //! How the number of runs that are driven in a second grows with the number of workers, where neither the processor nor
-//! the store is what they wait for: each run calls a tool that takes a tenth of a second.
+//! the store is what they wait for: each run calls a tool that takes a tenth of a second. And how many runs are driven
+//! where they are.
 //!
 //! `cargo bench -p portolan-runtime --bench workers`. The runs are in PostgreSQL, which the benchmark starts, on this machine.
-//! Each worker drives four runs at once, with a store, connections and a server of tools of its own.
+//! Each worker drives four runs at once, with a store, connections and a server of tools of its own. `workers.py` fits a
+//! model to the lines of JSON at the end.
 #![cfg(unix)]
 #![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
 
@@ -35,12 +37,10 @@ tools:
     inputSchema: {type: object}
     outputSchema: {type: object}
     nodes:
-      - {id: entry, type: entry, next: call}
-      - {id: call, type: mcp, server: slow, tool: wait, args: {}, next: exit}
-      - {id: exit, type: exit}
+      - {id: entry, type: entry, next: call1}
 "#;
 
-/// A server whose tool takes a tenth of a second, any number of times at once.
+/// A server whose tool takes a while, any number of times at once.
 const SERVER: &str = r#"
 import json, sys, threading
 lock = threading.Lock()
@@ -56,7 +56,7 @@ for line in sys.stdin:
     elif method == "tools/list":
         send(id, {"tools": [{"name": "wait", "inputSchema": {"type": "object"}}]})
     elif method == "tools/call":
-        threading.Timer(0.1, send, (id, {"content": [{"type": "text", "text": "{}"}]})).start()
+        threading.Timer(SECONDS, send, (id, {"content": [{"type": "text", "text": "{}"}]})).start()
     elif id is not None:
         send(id, {})
 "#;
@@ -64,28 +64,76 @@ for line in sys.stdin:
 /// The runs that each worker drives at once.
 const AT_ONCE: usize = 4;
 
+/// What is driven, and by how many.
+#[derive(Clone, Copy)]
+struct Setting {
+    workers: usize,
+    /// The calls of each run, one after another.
+    calls: usize,
+    /// How long each takes, in milliseconds.
+    takes: u32,
+    /// The number of runs of a round, so that it takes some seconds.
+    runs: usize,
+}
+
+/// The settings to which the model is fitted, and one that it has to predict.
+const MIXES: [Setting; 8] = [
+    Setting { workers: 1, calls: 1, takes: 100, runs: 240 },
+    Setting { workers: 2, calls: 1, takes: 100, runs: 240 },
+    Setting { workers: 4, calls: 1, takes: 100, runs: 240 },
+    Setting { workers: 1, calls: 8, takes: 1, runs: 400 },
+    Setting { workers: 4, calls: 8, takes: 1, runs: 400 },
+    Setting { workers: 1, calls: 1, takes: 1, runs: 1_200 },
+    Setting { workers: 4, calls: 1, takes: 1, runs: 1_200 },
+    Setting { workers: 8, calls: 3, takes: 30, runs: 600 },
+];
+
 fn main() {
     // Without `--bench` this is a test run, which only sees that it works.
     let is_bench = std::env::args().any(|argument| argument == "--bench");
-    let (rounds, runs) = if is_bench { (5, 240) } else { (1, 4) };
+    let (rounds, share) = if is_bench { (5, 1) } else { (1, 60) };
     let Some(server) = Server::start() else { return };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-    let mut rates = vec![Vec::new(); 4];
+    let growing = [1, 2, 3, 4].map(|workers| Setting { workers, calls: 1, takes: 100, runs: 240 });
+    let rates = medians(&growing, rounds, |setting| runtime.block_on(driven(&server, setting, setting.runs / share)));
+    println!("{:<12}{:>12}{:>12}", "workers", "runs /s", "ratio");
+    for (setting, rate) in growing.iter().zip(&rates) {
+        println!("{:<12}{rate:>12.1}{:>12.2}", setting.workers, rate / rates[0]);
+    }
+    println!("medians of {rounds} rounds of {} runs each\n", growing[0].runs / share);
+    let rates = medians(&MIXES, rounds, |setting| runtime.block_on(driven(&server, setting, setting.runs / share)));
+    for (Setting { workers, calls, takes, .. }, rate) in MIXES.iter().zip(&rates) {
+        let at_once = AT_ONCE;
+        println!(
+            "{}",
+            json!({ "workers": workers, "atOnce": at_once, "calls": calls, "takesMs": takes, "rate": rate })
+        );
+    }
+}
+
+/// Returns the median of each setting's rate, over rounds of all.
+fn medians(settings: &[Setting], rounds: usize, rate: impl Fn(Setting) -> f64) -> Vec<f64> {
+    let mut rates = vec![Vec::new(); settings.len()];
     for _ in 0..rounds {
-        for (workers, rates) in (1..=4).zip(&mut rates) {
-            rates.push(runtime.block_on(driven(&server, workers, runs)));
+        for (setting, rates) in settings.iter().zip(&mut rates) {
+            rates.push(rate(*setting));
         }
     }
-    println!("{:<12}{:>12}{:>12}", "workers", "runs /s", "ratio");
-    let medians = rates.into_iter().map(|mut rates| {
+    let median = |mut rates: Vec<f64>| {
         rates.sort_by(f64::total_cmp);
         rates[rates.len() / 2]
-    });
-    let medians: Vec<f64> = medians.collect();
-    for (workers, rate) in (1..).zip(&medians) {
-        println!("{workers:<12}{rate:>12.1}{:>12.2}", rate / medians[0]);
+    };
+    rates.into_iter().map(median).collect()
+}
+
+/// Returns the graph of a run that calls the tool so often.
+fn graph(program: &Path, calls: usize) -> String {
+    let mut text = GRAPH.replace("SERVER", &program.to_string_lossy());
+    for call in 1..=calls {
+        let next = if call == calls { "exit".to_owned() } else { format!("call{}", call + 1) };
+        text += &format!("      - {{id: call{call}, type: mcp, server: slow, tool: wait, args: {{}}, next: {next}}}\n");
     }
-    println!("medians of {rounds} rounds of {runs} runs each");
+    text + "      - {id: exit, type: exit}\n"
 }
 
 fn service(server: &Server, folder: &Path) -> Arc<Service> {
@@ -94,14 +142,15 @@ fn service(server: &Server, folder: &Path) -> Arc<Service> {
     Arc::new(Service::new(options).expect("a service"))
 }
 
-/// Returns the number of runs that so many workers drive in a second.
-async fn driven(server: &Server, workers: usize, runs: usize) -> f64 {
+/// Returns the number of runs that are driven in a second.
+async fn driven(server: &Server, Setting { workers, calls, takes, .. }: Setting, runs: usize) -> f64 {
     let home = tempfile::tempdir().expect("a folder");
     let folder = home.path().canonicalize().expect("it is there").join("project");
     std::fs::create_dir(&folder).expect("there is room");
     let (program, graph) = (folder.join("server.py"), folder.join("slow.yaml"));
-    std::fs::write(&program, SERVER).expect("there is room");
-    std::fs::write(&graph, GRAPH.replace("SERVER", &program.to_string_lossy())).expect("there is room");
+    let seconds = (f64::from(takes) / 1_000.0).to_string();
+    std::fs::write(&program, SERVER.replace("SECONDS", &seconds)).expect("there is room");
+    std::fs::write(&graph, self::graph(&program, calls)).expect("there is room");
     let service = self::service(server, &folder);
     let graphs = Graphs::open(vec![graph], None, service.library(), PoolOptions::default()).expect("it is valid");
     let definition = graphs.current(service.library()).functions.called(None).expect("it is the only one").clone();
