@@ -79,28 +79,28 @@ struct Setting {
 /// The settings to which the model is fitted, and one that it has to predict.
 const MIXES: [Setting; 8] = [
     Setting { workers: 1, calls: 1, takes: 100, runs: 240 },
-    Setting { workers: 2, calls: 1, takes: 100, runs: 240 },
-    Setting { workers: 4, calls: 1, takes: 100, runs: 240 },
+    Setting { workers: 2, calls: 1, takes: 100, runs: 480 },
+    Setting { workers: 4, calls: 1, takes: 100, runs: 960 },
     Setting { workers: 1, calls: 8, takes: 1, runs: 400 },
     Setting { workers: 4, calls: 8, takes: 1, runs: 400 },
     Setting { workers: 1, calls: 1, takes: 1, runs: 1_200 },
     Setting { workers: 4, calls: 1, takes: 1, runs: 1_200 },
-    Setting { workers: 8, calls: 3, takes: 30, runs: 600 },
+    Setting { workers: 8, calls: 3, takes: 30, runs: 2_400 },
 ];
 
 fn main() {
     // Without `--bench` this is a test run, which only sees that it works.
     let is_bench = std::env::args().any(|argument| argument == "--bench");
-    let (rounds, share) = if is_bench { (5, 1) } else { (1, 60) };
+    let (rounds, share) = if is_bench { (3, 1) } else { (1, 60) };
     let Some(server) = Server::start() else { return };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-    let growing = [1, 2, 3, 4].map(|workers| Setting { workers, calls: 1, takes: 100, runs: 240 });
+    let growing = [1, 2, 3, 4].map(|workers| Setting { workers, calls: 1, takes: 100, runs: 240 * workers });
     let rates = medians(&growing, rounds, |setting| runtime.block_on(driven(&server, setting, setting.runs / share)));
     println!("{:<12}{:>12}{:>12}", "workers", "runs /s", "ratio");
     for (setting, rate) in growing.iter().zip(&rates) {
         println!("{:<12}{rate:>12.1}{:>12.2}", setting.workers, rate / rates[0]);
     }
-    println!("medians of {rounds} rounds of {} runs each\n", growing[0].runs / share);
+    println!("medians of {rounds} rounds of {} runs for each worker\n", growing[0].runs / share);
     let rates = medians(&MIXES, rounds, |setting| runtime.block_on(driven(&server, setting, setting.runs / share)));
     for (Setting { workers, calls, takes, .. }, rate) in MIXES.iter().zip(&rates) {
         let at_once = AT_ONCE;

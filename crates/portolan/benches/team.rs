@@ -59,8 +59,14 @@ fn main() {
         let run = waiting(&mut server);
         let (begun, told) = person.answers(&run);
         answered.push(told - begun);
-        let notification: Value = serde_json::from_str(&server.pipe.receive()).expect("a notification");
-        assert_eq!(notification["method"], "notifications/resources/updated", "{notification}");
+        let uri = json!(format!("portolan://runs/{run}"));
+        loop {
+            let notification: Value = serde_json::from_str(&server.pipe.receive()).expect("a notification");
+            assert_eq!(notification["method"], "notifications/resources/updated", "{notification}");
+            if notification["params"]["uri"] == uri {
+                break;
+            }
+        }
         // It can be read before this process has learnt that the answer is stored.
         noticed.push(Instant::now().saturating_duration_since(told));
         let now = call(&mut server, "Current", &json!({ "run": run }));

@@ -1,6 +1,6 @@
 //! `portolan token`: the tokens of the clients of `serve --http` and `gate --http`.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -95,19 +95,21 @@ fn must_be_person(common: &Common) -> anyhow::Result<()> {
 fn issue(output: &Output, new: &New) -> anyhow::Result<Exit> {
     tokens::check_name(&new.name)
         .map_err(|why| ServiceError::refused("usage", why, "choose a short name, as in `portolan token new ci …`"))?;
+    let file = target(&new.file);
+    let _alone = locked(&file)?;
     let mut text = String::new();
-    if new.file.exists() {
-        let has_one = tokens::issued(&new.file)?.iter().any(|token| *token.name == *new.name);
+    if file.exists() {
+        let has_one = tokens::issued(&file)?.iter().any(|token| *token.name == *new.name);
         if has_one && !new.replace {
             let message = format!("`{}` has a token already", new.name);
             let help = "choose another name, or replace the token with `--replace`";
             return Err(ServiceError::refused("name_taken", message, help).into());
         }
-        text = without(&new.file, &new.name)?;
+        text = without(&file, &new.name)?;
     }
     let token = format!("{PREFIX}{}", random_token()?);
     let scopes: Scopes = new.scope.iter().copied().collect();
-    write(&new.file, &(text + &tokens::line(&new.name, scopes, &token)))?;
+    write(&file, &(text + &tokens::line(&new.name, scopes, &token)))?;
     if output.is_json() {
         output.json(&json!({ "name": new.name, "scopes": scopes.names(), "token": token }))?;
     } else {
@@ -119,10 +121,13 @@ fn issue(output: &Output, new: &New) -> anyhow::Result<Exit> {
 
 fn list(output: &Output, file: &Path) -> anyhow::Result<Exit> {
     let issued = tokens::issued(file)?;
+    if issued.is_empty() {
+        output.remark(format!("no token is issued in `{}` yet", file.display()));
+    }
     if output.is_json() {
         let shown = |token: &IssuedToken| json!({ "name": &*token.name, "scopes": token.scopes.names() });
         output.json(&json!({ "tokens": issued.iter().map(shown).collect::<Vec<_>>() }))?;
-    } else {
+    } else if !issued.is_empty() {
         let rows = issued.iter().map(|token| vec![token.name.to_string(), token.scopes.names().join(",")]);
         output.line(table(&rows.collect::<Vec<_>>()))?;
     }
@@ -130,6 +135,8 @@ fn list(output: &Output, file: &Path) -> anyhow::Result<Exit> {
 }
 
 fn remove(output: &Output, name: &str, file: &Path) -> anyhow::Result<Exit> {
+    let file = &target(file);
+    let _alone = locked(file)?;
     if !tokens::issued(file)?.iter().any(|token| *token.name == *name) {
         let message = format!("no token in `{}` was issued to `{name}`", file.display());
         return Err(ServiceError::refused("unknown_name", message, "`portolan token list` shows the names").into());
@@ -146,16 +153,35 @@ fn without(file: &Path, name: &str) -> Result<String, ServiceError> {
     Ok(kept.map(|line| format!("{line}\n")).collect())
 }
 
+/// Returns the file itself, if a link is named: servers read what the link leads to.
+fn target(file: &Path) -> PathBuf {
+    file.canonicalize().unwrap_or_else(|_missing| file.to_owned())
+}
+
+/// Waits until no other command changes files in the folder, and keeps others out until the result is dropped.
+fn locked(file: &Path) -> Result<File, ServiceError> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = File::open(folder).map_err(|error| not_written(file, &error))?;
+    folder.lock().map_err(|error| not_written(file, &error))?;
+    Ok(folder)
+}
+
+/// Replaces the file, whose permissions stay as they are.
 fn write(file: &Path, text: &str) -> Result<(), ServiceError> {
-    write_private(file, text).map_err(|error| not_written(file, &error))
+    let before = fs::metadata(file).ok().map(|metadata| metadata.permissions());
+    let written = write_private(file, text).and_then(|()| match before {
+        Some(before) => fs::set_permissions(file, before),
+        None => Ok(()),
+    });
+    written.map_err(|error| not_written(file, &error))
 }
 
 fn not_written(file: &Path, error: &std::io::Error) -> ServiceError {
     // The error of a missing folder would name the temporary file.
-    let why = match error.kind() {
-        ErrorKind::NotFound => "its folder does not exist".to_owned(),
-        _ => error.to_string(),
+    let (why, help) = match error.kind() {
+        ErrorKind::NotFound => ("its folder does not exist".to_owned(), "create it, or name another file"),
+        _ => (error.to_string(), "make its folder writable, or name another file"),
     };
     let message = format!("the file of tokens `{}` cannot be written: {why}", file.display());
-    ServiceError::failed("not_written", message, "make its folder writable, or name another file")
+    ServiceError::failed("not_written", message, help)
 }

@@ -16,6 +16,8 @@ use super::oauth::OAuth;
 use super::principal::Principal;
 use super::tokens::TokenFile;
 
+/// The beginning of the header with a token.
+const BEARER: &[u8] = b"Bearer ";
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The rules by which requests are admitted.
@@ -52,7 +54,12 @@ impl Access {
 
     /// Checks whether a `Host` header names this server.
     fn is_own(&self, host: &[u8]) -> bool {
-        self.origins.iter().filter_map(|own| own.split_once("://")).any(|(_, own)| own.as_bytes() == host)
+        self.origins.iter().filter_map(|own| own.split_once("://")).any(|(scheme, own)| {
+            // Clients may write the usual port, and leave it out.
+            let usual: &[u8] = if scheme == "https" { b":443" } else { b":80" };
+            let host = host.strip_suffix(usual).unwrap_or(host);
+            own.as_bytes().strip_suffix(usual).unwrap_or(own.as_bytes()).eq_ignore_ascii_case(host)
+        })
     }
 
     /// Returns the token that all clients share, if they do.
@@ -75,7 +82,7 @@ impl Access {
                 StatusCode::MISDIRECTED_REQUEST,
                 "other_host",
                 "the `Host` header does not name this server",
-                "use the address that the server printed when it started",
+                "use the address that the server printed when it started, or start it with the one that clients use: `--url`",
             )),
         }
     }
@@ -133,7 +140,8 @@ impl Access {
 pub(super) fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let mut given = headers.get_all(AUTHORIZATION).iter();
     let (first, second) = (given.next(), given.next());
-    first.filter(|_| second.is_none()).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "))
+    let (scheme, token) = first.filter(|_| second.is_none())?.as_bytes().split_at_checked(BEARER.len())?;
+    scheme.eq_ignore_ascii_case(BEARER).then_some(token)
 }
 
 /// Compares in constant time, so that the duration does not reveal how much is right.

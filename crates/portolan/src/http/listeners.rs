@@ -21,6 +21,8 @@ use tokio_rustls::rustls::ServerConfig;
 
 /// How long the head of a request may take to arrive, and how long a connection may be idle before it.
 const HEAD_PATIENCE: Duration = Duration::from_secs(75);
+/// How long the greeting of an encrypted connection may take.
+const GREETING_PATIENCE: Duration = Duration::from_secs(10);
 /// The wait after the system accepted no connection because too many are open.
 const EXHAUSTED: Duration = Duration::from_secs(1);
 
@@ -78,8 +80,7 @@ impl Listeners {
         for socket in self.sockets {
             let mut ending = ending.clone();
             let connections = Arc::clone(&connections);
-            let (tls, patience) = (self.tls.clone(), self.head_patience);
-            let serving = Serving { app: app.clone(), http: http.clone(), connections, tls, patience };
+            let serving = Serving { app: app.clone(), http: http.clone(), connections, tls: self.tls.clone() };
             accepting.spawn(async move {
                 // Without a sender no end is announced: serve until the task is dropped.
                 let ended = async {
@@ -111,8 +112,6 @@ struct Serving {
     http: http1::Builder,
     connections: Arc<GracefulShutdown>,
     tls: Option<TlsAcceptor>,
-    /// How long the greeting of an encrypted connection may take.
-    patience: Duration,
 }
 
 /// Serves each connection in a task of its own, for ever.
@@ -133,12 +132,12 @@ fn greet(stream: TcpStream, serving: &Serving) {
     let _slower = stream.set_nodelay(true);
     let Some(tls) = serving.tls.clone() else { return serve_connection(stream, serving) };
     // A greeting that is pending does not delay the end of the server, which waits for requests alone.
-    let (connections, patience) = (Arc::downgrade(&serving.connections), serving.patience);
+    let connections = Arc::downgrade(&serving.connections);
     let (app, http) = (serving.app.clone(), serving.http.clone());
     tokio::spawn(async move {
-        let Ok(Ok(stream)) = timeout(patience, tls.accept(stream)).await else { return };
+        let Ok(Ok(stream)) = timeout(GREETING_PATIENCE, tls.accept(stream)).await else { return };
         let Some(connections) = connections.upgrade() else { return };
-        serve_connection(stream, &Serving { app, http, connections, tls: None, patience });
+        serve_connection(stream, &Serving { app, http, connections, tls: None });
     });
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// Replaces a file by a new one that only this user could ever read.
 pub(crate) fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".private").tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
     file.persist(path).map(drop).map_err(|error| error.error)

@@ -7,7 +7,8 @@
 //! A token has 256 random bits, so its digest needs no salt and no slow function.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -20,6 +21,8 @@ use super::principal::{Principal, Scope, Scopes};
 
 /// The most bytes of a file of tokens.
 const MAX_BYTES: u64 = 4 << 20;
+/// The most faults that are named.
+const MAX_FAULTS: usize = 10;
 /// The most characters of a name.
 const MAX_NAME: usize = 64;
 /// The beginning of a token, by which scanners for leaked secrets find it.
@@ -39,10 +42,10 @@ pub(crate) struct IssuedToken {
 /// The tokens of a file, which is read again when it has changed: a token that is removed is refused from then on.
 pub(crate) struct TokenFile {
     path: PathBuf,
-    read: Mutex<Read>,
+    read: Mutex<TokensRead>,
 }
 
-struct Read {
+struct TokensRead {
     stamp: Option<Stamp>,
     tokens: BTreeMap<Digest, Principal>,
 }
@@ -58,15 +61,24 @@ impl TokenFile {
     pub(crate) fn open(path: PathBuf) -> Result<TokenFile, ServiceError> {
         let stamp = stamp(&path);
         let tokens = by_digest(issued(&path)?);
-        Ok(TokenFile { path, read: Mutex::new(Read { stamp, tokens }) })
+        Ok(TokenFile { path, read: Mutex::new(TokensRead { stamp, tokens }) })
+    }
+
+    /// Checks whether no token is issued yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).tokens.is_empty()
     }
 
     /// Returns the holder of a token. None are admitted while the file cannot be read or has faults.
     pub(crate) fn holder(&self, token: &[u8]) -> Option<Principal> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let now = stamp(&self.path);
-        if now.is_none() || now != read.stamp {
-            read.tokens = issued(&self.path).map(by_digest).unwrap_or_default();
+        if now != read.stamp {
+            let issued = issued(&self.path);
+            if let Err(error) = &issued {
+                tracing::warn!(target: "portolan::note", "nobody is admitted: {error}");
+            }
+            read.tokens = issued.map(by_digest).unwrap_or_default();
             read.stamp = now;
         }
         // The digest of a guess says nothing about how near it is, so that the search need not take constant time.
@@ -98,22 +110,7 @@ fn digest_of(token: &[u8]) -> Digest {
 /// # Errors
 /// `no_tokens` if the file cannot be read, `bad_tokens` with all its faults.
 pub(crate) fn issued(path: &Path) -> Result<Vec<IssuedToken>, ServiceError> {
-    let unreadable = |why: String| {
-        let message = format!("the file of tokens `{}` cannot be read: {why}", path.display());
-        ServiceError::refused(
-            "no_tokens",
-            message,
-            "issue a token with `portolan token new NAME --scope … --file FILE`",
-        )
-    };
-    let metadata = fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
-    if !is_only_written_by_owner(&metadata) {
-        return Err(unreadable("other users can write to it".to_owned()));
-    }
-    if metadata.len() > MAX_BYTES {
-        return Err(unreadable(format!("it has more than {MAX_BYTES} bytes")));
-    }
-    let text = fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    let text = text(path)?;
     let (mut tokens, mut faults): (Vec<IssuedToken>, Vec<String>) = (Vec::new(), Vec::new());
     let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     for (at, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
@@ -128,16 +125,54 @@ pub(crate) fn issued(path: &Path) -> Result<Vec<IssuedToken>, ServiceError> {
     match faults.is_empty() {
         true => Ok(tokens),
         false => {
+            let more = faults.len().saturating_sub(MAX_FAULTS);
+            faults.truncate(MAX_FAULTS);
+            faults.extend((more > 0).then(|| format!("and {more} more")));
             let message = format!("the file of tokens `{}` has faults: {}", path.display(), faults.join("; "));
-            Err(ServiceError::refused("bad_tokens", message, "remove these lines, and issue their tokens again"))
+            Err(ServiceError::refused(
+                "bad_tokens",
+                message,
+                "remove these lines in an editor, and issue their tokens again",
+            ))
         }
+    }
+}
+
+/// Reads the text of a file of tokens.
+fn text(path: &Path) -> Result<String, ServiceError> {
+    let refused = |why: String, help: &str| {
+        let message = format!("the file of tokens `{}` cannot be read: {why}", path.display());
+        ServiceError::refused("no_tokens", message, help)
+    };
+    let new = "issue a token with `portolan token new NAME --scope … --file FILE`";
+    let metadata = fs::metadata(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => refused("there is none".to_owned(), new),
+        _ => refused(error.to_string(), "make it readable for the user of the server"),
+    })?;
+    // Anything else could be read for ever.
+    if !metadata.is_file() {
+        return Err(refused("it is not a file".to_owned(), "name a file"));
+    }
+    if !is_only_written_by_owner(&metadata) {
+        let help = "make it a file of this user or of root, and let nobody else write to it: `chmod go-w FILE`";
+        return Err(refused("other users can write to it".to_owned(), help));
+    }
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| refused(error.to_string(), "make it readable for this user"))?;
+    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|error| refused(error.to_string(), "make it a text in UTF-8"))?;
+    match text.len() as u64 > MAX_BYTES {
+        true => Err(refused(format!("it has more than {MAX_BYTES} bytes"), "divide it among several servers")),
+        // Some editors put it at the beginning.
+        false => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
     }
 }
 
 #[cfg(unix)]
 fn is_only_written_by_owner(metadata: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
-    metadata.mode() & 0o022 == 0
+    let is_trusted = metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw();
+    is_trusted && metadata.mode() & 0o022 == 0
 }
 
 #[cfg(not(unix))]

@@ -418,10 +418,11 @@ impl ServerHandler for Face {
     async fn list_resources(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         match self.toolset.about().capabilities.resources {
             None => Err(ErrorData::method_not_found::<ListResourcesRequestMethod>()),
+            Some(_) if !sender::has(&context, Scope::Read) => Ok(ListResourcesResult::with_all_items(Vec::new())),
             Some(_) => Ok(ListResourcesResult::with_all_items(self.toolset.resources())),
         }
     }
@@ -441,10 +442,13 @@ impl ServerHandler for Face {
     async fn list_resource_templates(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         match self.toolset.about().capabilities.resources {
             None => Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>()),
+            Some(_) if !sender::has(&context, Scope::Read) => {
+                Ok(ListResourceTemplatesResult::with_all_items(Vec::new()))
+            }
             Some(_) => Ok(ListResourceTemplatesResult::with_all_items(self.toolset.templates())),
         }
     }
@@ -452,10 +456,11 @@ impl ServerHandler for Face {
     async fn list_prompts(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         match self.toolset.about().capabilities.prompts {
             None => Err(ErrorData::method_not_found::<ListPromptsRequestMethod>()),
+            Some(_) if !sender::has(&context, Scope::Read) => Ok(ListPromptsResult::with_all_items(Vec::new())),
             Some(_) => Ok(ListPromptsResult::with_all_items(self.toolset.prompts())),
         }
     }

@@ -290,7 +290,7 @@ fn an_address_beyond_this_machine_needs_tokens_and_a_name() {
     .assert_eq(&project.says("serve --http 0.0.0.0:7420 --tokens tokens.txt --url https://a/b"));
     expect![[r#"
         stderr: error: the certificate `missing.pem` cannot be used: I/O error: No such file or directory (os error 2)
-        stderr: help: name a PEM file with the chain, and one with its key
+        stderr: help: name a PEM file with the chain, then one with its key
         exit: 2
     "#]]
     .assert_eq(&project.says("serve --http 127.0.0.1:0 --tls missing.pem key.pem"));

@@ -304,7 +304,7 @@ fn tokens_are_issued_and_taken_back() {
     }
     expect![[r#"
         $ token list --file tokens.txt
-        stderr: error: the file of tokens `tokens.txt` cannot be read: No such file or directory (os error 2)
+        stderr: error: the file of tokens `tokens.txt` cannot be read: there is none
         stderr: help: issue a token with `portolan token new NAME --scope … --file FILE`
         exit: 2
         $ token new ci --scope everything --file tokens.txt
@@ -319,7 +319,7 @@ fn tokens_are_issued_and_taken_back() {
         exit: 2
         $ token new ci --scope read --file nowhere/tokens.txt
         stderr: error: the file of tokens `nowhere/tokens.txt` cannot be written: its folder does not exist
-        stderr: help: make its folder writable, or name another file
+        stderr: help: create it, or name another file
         exit: 1
         $ token new ci --scope run,read --file tokens.txt --format json
         {
@@ -350,7 +350,7 @@ fn tokens_are_issued_and_taken_back() {
         ada  navigate,person
         exit: 0
         $ token remove bob --file tokens.txt
-        stderr: error: no token in `tokens.txt` was issued to `bob`
+        stderr: error: no token in `<project>/tokens.txt` was issued to `bob`
         stderr: help: `portolan token list` shows the names
         exit: 2
         $ token remove ci --file tokens.txt
@@ -377,7 +377,7 @@ fn a_server_says_what_its_options_lack() {
     }
     expect![[r#"
         $ serve --http 127.0.0.1:0 --tokens nowhere.txt
-        stderr: error: the file of tokens `nowhere.txt` cannot be read: No such file or directory (os error 2)
+        stderr: error: the file of tokens `nowhere.txt` cannot be read: there is none
         stderr: help: issue a token with `portolan token new NAME --scope … --file FILE`
         exit: 2
         $ serve --tokens tokens.txt
@@ -425,14 +425,14 @@ fn a_file_of_tokens_contains_none_and_all_its_faults_are_told() {
     fs::write(&file, lines).expect("it can be written");
     expect![[r#"
         stderr: error: the file of tokens `tokens.txt` has faults: line 3: `ci` has a token already; line 4: a line has a name, scopes and a digest; line 5: there is no scope `all`; line 6: the digest is not 64 hexadecimal digits; line 7: the name `b/b` is not 1 to 64 letters, digits and the characters `.`, `_`, `-` and `@`
-        stderr: help: remove these lines, and issue their tokens again
+        stderr: help: remove these lines in an editor, and issue their tokens again
         exit: 2
     "#]].assert_eq(&project.says("token list --file tokens.txt"));
     fs::write(&file, text).expect("it can be written");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o622)).expect("it can be set");
     expect![[r#"
         stderr: error: the file of tokens `tokens.txt` cannot be read: other users can write to it
-        stderr: help: issue a token with `portolan token new NAME --scope … --file FILE`
+        stderr: help: make it a file of this user or of root, and let nobody else write to it: `chmod go-w FILE`
         exit: 2
     "#]]
     .assert_eq(&project.says("token list --file tokens.txt"));
@@ -467,16 +467,24 @@ fn other_names_are_admitted_if_they_are_named() {
     let project = Project::new();
     let token = issue(&project, "ci", "read");
     let served = served(&project, &["--url", "https://Agents.example.org", "--url", "https://proxy:8443/"]);
-    let bearer = format!("Bearer {token}");
+    let bearer = format!("bearer {token}");
     let mut all = String::new();
-    for host in ["agents.example.org", "agents.example.org:1", "proxy:8443", "proxy", "localhost", "other.example.org"]
-    {
-        let origin = format!("https://{host}");
+    for host in [
+        "agents.example.org",
+        "AGENTS.example.org:443",
+        "agents.example.org:1",
+        "proxy:8443",
+        "proxy",
+        "localhost",
+        "other.example.org",
+    ] {
+        let origin = format!("https://{}", host.to_ascii_lowercase().trim_end_matches(":443"));
         let headers = [("Host", host), ("Authorization", &*bearer), ("Origin", &*origin)];
         let _written = writeln!(all, "{host}: {}", verdict(&served.with("GET", "/metrics", &headers, "")));
     }
     expect![[r#"
         agents.example.org: 200
+        AGENTS.example.org:443: 200
         agents.example.org:1: 421 other_host
         proxy:8443: 200
         proxy: 421 other_host
@@ -484,4 +492,96 @@ fn other_names_are_admitted_if_they_are_named() {
         other.example.org: 421 other_host
     "#]]
     .assert_eq(&all);
+}
+
+#[test]
+fn what_is_changed_at_the_same_time_is_not_lost() {
+    let project = Project::new();
+    let issued: Vec<String> = std::thread::scope(|scope| {
+        let issuing = (0..8).map(|at| {
+            scope.spawn({
+                let project = &project;
+                move || issue(project, &format!("n{at}"), "read")
+            })
+        });
+        let issuing: Vec<_> = issuing.collect();
+        issuing.into_iter().map(|issuing| issuing.join().expect("it is issued")).collect()
+    });
+    assert_eq!(issued.len(), 8);
+    assert_eq!(project.says("token list --file tokens.txt").matches("  read").count(), 8);
+}
+
+#[test]
+fn only_a_file_is_read_and_a_link_is_followed() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::new();
+    fs::create_dir(project.path().join("folder")).expect("there is room");
+    let _fifo = crate::fifo::Fifo::at(&project.path().join("fifo"));
+    issue(&project, "ci", "read");
+    let file = project.path().join("tokens.txt");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("it can be set");
+    std::os::unix::fs::symlink("tokens.txt", project.path().join("link")).expect("there is room");
+    let said = project.says("token new ada --scope run --file link");
+    assert!(said.ends_with("exit: 0\n"), "{said}");
+    assert!(fs::symlink_metadata(project.path().join("link")).expect("it is there").is_symlink());
+    assert_eq!(fs::metadata(&file).expect("it is there").permissions().mode() & 0o777, 0o644);
+    fs::write(project.path().join("empty"), "").expect("there is room");
+    let mut all = String::new();
+    for file in ["folder", "fifo", "link", "empty"] {
+        let _written = writeln!(
+            all,
+            "$ token list --file {file}\n{}",
+            project.says(&format!("token list --file {file}")).trim_end()
+        );
+    }
+    expect![[r#"
+        $ token list --file folder
+        stderr: error: the file of tokens `folder` cannot be read: it is not a file
+        stderr: help: name a file
+        exit: 2
+        $ token list --file fifo
+        stderr: error: the file of tokens `fifo` cannot be read: it is not a file
+        stderr: help: name a file
+        exit: 2
+        $ token list --file link
+        ci   read
+        ada  run
+        exit: 0
+        $ token list --file empty
+        stderr: no token is issued in `empty` yet
+        exit: 0
+    "#]]
+    .assert_eq(&all);
+}
+
+#[test]
+fn an_address_has_a_scheme_and_a_name_and_nothing_else() {
+    let project = Project::new();
+    issue(&project, "ci", "read");
+    let mut all = String::new();
+    for url in [
+        "agents",
+        "ftp://a",
+        "https://a:99999",
+        "https://a:0",
+        "https://a#f",
+        "https://*",
+        "https://u@a",
+        "https://a/b",
+        "https://",
+    ] {
+        let said = project.says(&format!("serve --http 127.0.0.1:0 --tokens tokens.txt --url {url}"));
+        let _written = writeln!(all, "{}", said.lines().next().unwrap_or_default());
+    }
+    expect![[r#"
+        stderr: error: invalid value 'agents' for '--url <URL>': relative URL without a base: write a scheme and a name, without a path, as in `https://agents.example.org`
+        stderr: error: invalid value 'ftp://a' for '--url <URL>': the scheme must be `https` or `http`
+        stderr: error: invalid value 'https://a:99999' for '--url <URL>': invalid port number: write a scheme and a name, without a path, as in `https://agents.example.org`
+        stderr: error: invalid value 'https://a:0' for '--url <URL>': write a scheme and a name, without a path, as in `https://agents.example.org`
+        stderr: error: invalid value 'https://a#f' for '--url <URL>': write a scheme and a name, without a path, as in `https://agents.example.org`
+        stderr: error: invalid value 'https://*' for '--url <URL>': write a scheme and a name, without a path, as in `https://agents.example.org`
+        stderr: error: invalid value 'https://u@a' for '--url <URL>': write a scheme and a name, without a path, as in `https://agents.example.org`
+        stderr: error: invalid value 'https://a/b' for '--url <URL>': write a scheme and a name, without a path, as in `https://agents.example.org`
+        stderr: error: invalid value 'https://' for '--url <URL>': empty host: write a scheme and a name, without a path, as in `https://agents.example.org`
+    "#]].assert_eq(&all);
 }

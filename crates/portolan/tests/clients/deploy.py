@@ -180,7 +180,7 @@ def main():
             stack.callback(process.terminate)
             return process
 
-        places = {"0.0.0.0:7420": at, "/run/secrets/tokens": str(folder / "tokens")}
+        places = {"0.0.0.0:7420": at, "/tokens/clients": str(folder / "tokens")}
         issue = [program, "token", "new", "agent", "--scope", "navigate", "--file", str(folder / "tokens")]
         token = subprocess.run(issue, cwd=project, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
         command = [places.get(word, filled(word)) for word in compose["serve"]["command"]]

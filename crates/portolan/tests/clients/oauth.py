@@ -68,7 +68,9 @@ class Keys:
         headers = {"kid": self.id(algorithm), "typ": "at+jwt", **headers}
         headers = {name: value for name, value in headers.items() if value is not None}
         claims = {name: value for name, value in claims.items() if value is not None}
-        return jwt.encode(claims, key or self.private[algorithm], algorithm=algorithm, headers=headers)
+        # The library would refuse to write some of the claims.
+        signing, text = jwt.PyJWS(), json.dumps(claims).encode()
+        return signing.encode(text, key or self.private[algorithm], algorithm=algorithm, headers=headers)
 
 
 def b64(value):
@@ -166,6 +168,9 @@ async def refusals(keys, issuer, resource):
         "with an empty subject": keys.token({**right, "sub": ""}),
         "with a long subject": keys.token({**right, "sub": "x" * 129}),
         "with a line break": keys.token({**right, "sub": "a\nb"}),
+        "of an issuer in a list": keys.token({**right, "iss": [issuer]}),
+        "with a name of two words": keys.token({**right, "sub": "ada (claude)"}),
+        "that is bound to a key": keys.token({**right, "cnf": {"jkt": "x"}}),
         "of another type": keys.token(right, typ="dpop+jwt"),
         "without a signature": plain,
         "with an empty signature": f"{head}.{body}.",
@@ -183,6 +188,8 @@ async def refusals(keys, issuer, resource):
             assert answer.status_code == (401 if name in refused else 406), (name, answer.status_code, answer.text)
         metrics = {"Authorization": f"Bearer {keys.token({**right, 'aud': resource})}"}
         assert (await http.get(f"{resource}/metrics", headers=metrics)).status_code == 200
+        nothing = {"Authorization": f"Bearer {keys.token({**right, 'scope': 'openid'})}"}
+        assert (await http.post(f"{resource}/mcp", headers=nothing, json={})).status_code == 403
         metrics = {"Authorization": f"Bearer {keys.token({**right, 'aud': resource, 'scope': 'run'})}"}
         assert (await http.get(f"{resource}/metrics", headers=metrics)).status_code == 403
     print(f"OAuth: {len(admitted)} tokens admitted, {len(refused)} refused")

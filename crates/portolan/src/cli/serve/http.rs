@@ -7,10 +7,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use axum::http::Uri;
 use clap::Args;
 use portolan_runtime::project_folder;
 use portolan_runtime::service::{Service, ServiceError};
+use reqwest::Url;
 use serde_json::json;
 
 use crate::cli::Output;
@@ -35,7 +35,7 @@ pub(in crate::cli) struct HttpArgs {
     /// Admit the clients whose tokens `portolan token new` has added to this file, also from other machines.
     #[arg(long, requires = "http", value_name = "FILE")]
     tokens: Option<PathBuf>,
-    /// Admit the clients that have a token of this authorization server (OAuth 2.1) for the address of `--url`.
+    /// Admit the clients that have a token of this authorization server (OAuth 2.1) for the first address of `--url`.
     #[arg(long, requires = "url", conflicts_with_all = ["no_auth", "tokens"], value_name = "ISSUER")]
     oauth: Option<String>,
     /// The address by which clients reach the server, such as `https://agents.example.org`. May be given several times.
@@ -108,20 +108,18 @@ impl fmt::Display for Origin {
 
 /// Parses an address without a path.
 fn origin(text: &str) -> Result<Origin, String> {
-    let uri = text.parse::<Uri>().ok().filter(|uri| uri.query().is_none() && matches!(uri.path(), "" | "/"));
-    let parts = uri.as_ref().and_then(|uri| Some((uri.scheme_str()?, uri.authority()?)));
-    let Some((scheme, authority)) = parts.filter(|(_, authority)| !authority.as_str().contains('@')) else {
-        return Err("write a scheme and a name, without a path, as in `https://agents.example.org`".to_owned());
-    };
-    let (scheme, usual) = match scheme {
-        "https" => ("https", 443),
-        "http" => ("http", 80),
+    let shape = "write a scheme and a name, without a path, as in `https://agents.example.org`";
+    let url = Url::parse(text).map_err(|error| format!("{error}: {shape}"))?;
+    let scheme = match url.scheme() {
+        "https" => "https",
+        "http" => "http",
         _ => return Err("the scheme must be `https` or `http`".to_owned()),
     };
-    // Clients leave the usual port out.
-    let port = authority.port_u16().filter(|port| *port != usual);
-    let name = authority.host().to_ascii_lowercase();
-    Ok(Origin { scheme, host: port.map_or_else(|| name.clone(), |port| format!("{name}:{port}")) })
+    let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+    let is_anonymous = url.username().is_empty() && url.password().is_none();
+    let name = url.host_str().filter(|name| is_bare && is_anonymous && !name.contains('*') && url.port() != Some(0));
+    let name = name.ok_or(shape)?;
+    Ok(Origin { scheme, host: url.port().map_or_else(|| name.to_owned(), |port| format!("{name}:{port}")) })
 }
 
 /// Checks whether an address is one of the two that both are listened on for programs of this machine.
@@ -158,6 +156,9 @@ impl Admission {
             Holders::Everyone => "every program of this machine can use it, because of `--no-auth`".to_owned(),
             Holders::Shared(_) => format!("clients send `Authorization: Bearer` with the token in `{file}`"),
             Holders::Issued(_) => "clients send a token of the authorization server".to_owned(),
+            Holders::Named(tokens) if tokens.is_empty() => {
+                format!("no client is admitted: no token is issued in `{file}` yet")
+            }
             Holders::Named(_) => {
                 format!("clients send `Authorization: Bearer` with a token that is issued in `{file}`")
             }

@@ -8,13 +8,14 @@ use jsonwebtoken::{Algorithm, DecodingKey};
 use portolan_core::diagnostic::clip;
 use portolan_runtime::http::{client, explained};
 use portolan_runtime::service::ServiceError;
+use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 
 /// How long a document may take to arrive.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(4);
 /// The most bytes of a document.
 const MAX_DOCUMENT: usize = 1 << 20;
 /// After how long keys are read again: one that the issuer has withdrawn counts for as long.
@@ -55,9 +56,10 @@ impl IssuerKeys {
                 "name the issuer as its metadata does, and check that it answers",
             )
         };
-        let client = client().timeout(PATIENCE).build().map_err(|error| refused(explained(&error)))?;
+        let client =
+            client().timeout(PATIENCE).redirect(Policy::none()).build().map_err(|error| refused(explained(&error)))?;
         let base = Url::parse(&issuer).map_err(|error| refused(error.to_string()))?;
-        let mut last = String::new();
+        let mut failures = Vec::new();
         for place in places(&base) {
             match fetched::<Metadata>(&client, place.clone()).await {
                 Ok(metadata) if metadata.issuer == issuer => {
@@ -68,11 +70,11 @@ impl IssuerKeys {
                     let (asked, read) = (Mutex::new(now), RwLock::new(now));
                     return Ok(IssuerKeys { issuer, address, client, known, asked, read });
                 }
-                Ok(metadata) => last = format!("`{place}` is of the issuer `{}`", clip(&metadata.issuer)),
-                Err(why) => last = format!("`{place}`: {why}"),
+                Ok(metadata) => failures.push(format!("`{place}` is of the issuer `{}`", clip(&metadata.issuer))),
+                Err(why) => failures.push(format!("`{place}`: {why}")),
             }
         }
-        Err(refused(last))
+        Err(refused(failures.join("; ")))
     }
 
     pub(super) fn issuer(&self) -> &str {
@@ -90,22 +92,27 @@ impl IssuerKeys {
 
     /// Reads the keys again, if none has this id or they are old. Keeps those that are known if that fails.
     pub(super) async fn learn(&self, id: Option<&str>) {
-        let is_fresh = || {
-            let is_known = {
-                let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-                id.is_none() || known.keys.iter().any(|key| key.common.key_id.as_deref() == id)
-            };
-            is_known && self.read.read().unwrap_or_else(PoisonError::into_inner).elapsed() < LIFETIME
+        let is_known = || {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            id.is_none() || known.keys.iter().any(|key| key.common.key_id.as_deref() == id)
         };
-        if is_fresh() {
+        let is_old = || self.read.read().unwrap_or_else(PoisonError::into_inner).elapsed() >= LIFETIME;
+        let mut asked = match is_known() {
+            true if !is_old() => return,
+            // Old keys are used while another request reads them again.
+            true => match self.asked.try_lock() {
+                Ok(asked) => asked,
+                Err(_being_read) => return,
+            },
+            false => self.asked.lock().await,
+        };
+        if asked.elapsed() < INTERVAL || (is_known() && !is_old()) {
             return;
         }
-        let mut asked = self.asked.lock().await;
-        if is_fresh() || asked.elapsed() < INTERVAL {
-            return;
-        }
+        let fetched = fetched(&self.client, self.address.clone()).await;
+        // Those that wait for it find that it was just asked for.
         *asked = Instant::now();
-        match fetched(&self.client, self.address.clone()).await {
+        match fetched {
             Ok(keys) => {
                 *self.known.write().unwrap_or_else(PoisonError::into_inner) = keys;
                 *self.read.write().unwrap_or_else(PoisonError::into_inner) = Instant::now();

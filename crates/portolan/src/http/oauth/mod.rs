@@ -54,6 +54,12 @@ pub(crate) struct OAuth {
 #[derive(Deserialize)]
 struct Claims {
     sub: String,
+    /// A text: some libraries also accept lists.
+    #[serde(rename = "iss")]
+    _issuer: String,
+    /// The key to which the token is bound: only its holder may use it, and nobody proves that here.
+    #[serde(default)]
+    cnf: Option<Value>,
     #[serde(default)]
     scope: Option<Value>,
     /// The name of `scope` at some authorization servers.
@@ -99,7 +105,9 @@ impl OAuth {
         validation.set_audience(&self.audiences(path));
         validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
         let claims = decode::<Claims>(token, &key, &validation).ok()?.claims;
-        if claims.sub.is_empty() || claims.sub.len() > MAX_NAME || claims.sub.chars().any(char::is_control) {
+        // It stands in journals beside the name that the client gives itself.
+        let is_plain = claims.sub.bytes().all(|byte| byte.is_ascii_graphic());
+        if claims.sub.is_empty() || claims.sub.len() > MAX_NAME || !is_plain || claims.cnf.is_some() {
             return None;
         }
         let scopes = [claims.scope, claims.scp].iter().flatten().flat_map(named).collect();

@@ -14,17 +14,17 @@ use axum::Extension;
 use axum::body::{Body, BodyDataStream, Bytes, HttpBody, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_LENGTH, RETRY_AFTER};
-use axum::http::{HeaderValue, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::timeout;
+use tokio::time::{Instant, Interval, interval_at, timeout};
 
 use super::sessions::SESSION_ID;
-use super::{METRICS, MOST_REQUESTS, MOST_SESSIONS, Server};
+use super::{METRICS, MOST_REQUESTS, MOST_SESSIONS, MOST_STREAMS, Server};
 use crate::http::oauth::METADATA;
-use crate::http::{Principal, Refusal, Scope};
+use crate::http::{Principal, Refusal, Scope, Scopes};
 use crate::mcp::transport::values;
 
 /// How long the body of a request can take to arrive.
@@ -32,15 +32,19 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// The most bytes that are read of a refused request, and for how long.
 const UNREAD: usize = 256 << 10;
 const UNREAD_TIME: Duration = Duration::from_secs(1);
-/// The most pending requests of a sender who has a name.
-const MOST_OF_ONE: usize = MOST_REQUESTS / 4;
+/// The most sessions of a sender who has a name.
+const MOST_SESSIONS_OF_ONE: usize = MOST_SESSIONS / 10;
+/// How often the token of an open stream is checked.
+const RECHECK: Duration = Duration::from_secs(15);
+/// The method of a request whose response is a stream for as long as the client listens.
+const LISTEN: &str = "subscriptions/listen";
 /// The seconds after which a refused client should try again.
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
 /// Admits requests of clients that may use the server, with their sender. `/healthz` and `/readyz`, which show nothing,
 /// and the metadata need no token.
 pub(super) async fn admit(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
-    if let Some(oauth) = server.access.oauth() {
+    if let Some(oauth) = server.access.oauth().filter(|_| is_for_us(&server, &request).is_ok()) {
         oauth.learn(request.headers()).await;
     }
     match admitted(&server, &mut request) {
@@ -49,15 +53,24 @@ pub(super) async fn admit(State(server): State<Arc<Server>>, mut request: Reques
     }
 }
 
+fn is_for_us(server: &Server, request: &Request) -> Result<(), Refusal> {
+    server.access.host(request)?;
+    server.access.same_site(request.headers())
+}
+
 fn admitted(server: &Server, request: &mut Request) -> Result<(), Refusal> {
     let access = &server.access;
-    access.host(request)?;
-    access.same_site(request.headers())?;
+    is_for_us(server, request)?;
     let path = request.uri().path();
     if matches!(path, "/healthz" | "/readyz") || path.starts_with(METADATA) {
         return Ok(());
     }
     let principal = access.principal(request.headers(), path)?;
+    if principal.scopes == Scopes::default() {
+        let message = "the token has no scope of this server";
+        let help = "ask for a token with scopes, such as `navigate`";
+        return Err(Refusal::new(StatusCode::FORBIDDEN, "needs_scope", message, help));
+    }
     if path == METRICS && !principal.scopes.has(Scope::Read) {
         let message = format!("the metrics need the scope `read`, and the token has {}", principal.scopes);
         return Err(Refusal::new(StatusCode::FORBIDDEN, "needs_scope", message, "use a token that has it"));
@@ -76,16 +89,20 @@ pub(super) async fn limit(
     if !server.sessions.unbind(request.headers_mut(), &principal) {
         return unread(unknown_session().into_response(), request).await;
     }
-    let mut response = match request.method() == Method::POST {
-        true => match limited(&server, request, &principal).await {
-            Ok((request, permit)) => held(next.run(request).await, permit),
+    let is_still = still_admitted(&server, &request);
+    let mut response = match *request.method() {
+        Method::POST => match limited(&server, request, &principal).await {
+            Ok((request, permit)) => held(next.run(request).await, permit, is_still),
             Err(refusal) => refusal,
         },
-        false => {
-            let ends = request.method() == Method::DELETE;
+        Method::GET => match permitted(&server, &principal, Pending::Stream).await {
+            Ok(permit) => held(next.run(request).await, permit, is_still),
+            Err(refusal) => later(refusal),
+        },
+        _ => {
             let mut response = next.run(request).await;
             // Some clients treat 202 as a failure to end the session.
-            if ends && response.status() == StatusCode::ACCEPTED {
+            if response.status() == StatusCode::ACCEPTED {
                 *response.status_mut() = StatusCode::NO_CONTENT;
             }
             response
@@ -95,10 +112,42 @@ pub(super) async fn limit(
     response
 }
 
+/// Returns a check whether the token of a request is still valid: a stream can be open for longer.
+fn still_admitted(server: &Arc<Server>, request: &Request) -> IsStill {
+    let (server, headers, path) = (Arc::clone(server), request.headers().clone(), request.uri().path().to_owned());
+    Box::new(move || server.access.principal(&headers, &path).is_ok())
+}
+
+/// How long a request is pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pending {
+    /// Until it is answered.
+    Call,
+    /// The same, for one that may begin a session.
+    Beginning,
+    /// As long as the client listens.
+    Stream,
+}
+
+impl Pending {
+    fn of(headers: &HeaderMap) -> Pending {
+        // Only in this revision is the header compared with the body.
+        let listens = says(headers, "mcp-protocol-version", "2026-07-28") && says(headers, "mcp-method", LISTEN);
+        match (listens, headers.contains_key(&SESSION_ID)) {
+            (true, _) => Pending::Stream,
+            (false, true) => Pending::Call,
+            (false, false) => Pending::Beginning,
+        }
+    }
+}
+
+fn says(headers: &HeaderMap, name: &'static str, value: &str) -> bool {
+    headers.get(name).is_some_and(|said| said == value)
+}
+
 async fn limited(server: &Server, request: Request, principal: &Principal) -> Result<(Request, Permits), Response> {
-    // A request without a session may begin one.
-    let may_begin = !request.headers().contains_key(&SESSION_ID);
-    let permits = match permitted(server, principal, may_begin).await {
+    let pending = Pending::of(request.headers());
+    let permits = match permitted(server, principal, pending).await {
         Ok(permits) => permits,
         Err(refusal) => return Err(unread(later(refusal), request).await),
     };
@@ -111,18 +160,41 @@ async fn limited(server: &Server, request: Request, principal: &Principal) -> Re
     Ok((Request::from_parts(parts, Body::from(body)), permits))
 }
 
-/// Returns what a request holds until it is answered. `may_begin` tells whether it may begin a session.
-async fn permitted(server: &Server, principal: &Principal, may_begin: bool) -> Result<Permits, Refusal> {
+/// Returns what a request holds until its response is complete.
+async fn permitted(server: &Server, principal: &Principal, pending: Pending) -> Result<Permits, Refusal> {
     if server.is_ending.load(Ordering::Relaxed) {
         return Err(ending());
     }
-    let share = Share::of(&server.shares, principal).ok_or_else(too_many_of_one)?;
-    let permit = Arc::clone(&server.requests).try_acquire_owned();
-    let permit = permit.map_err(|_none| busy(format!("{MOST_REQUESTS} requests are being processed")))?;
-    if may_begin && server.session_count().await >= MOST_SESSIONS {
-        return Err(busy(format!("{MOST_SESSIONS} sessions are open")));
+    let is_stream = pending == Pending::Stream;
+    let (all, shares) = match is_stream {
+        true => (&server.streams, &server.stream_shares),
+        false => (&server.requests, &server.request_shares),
+    };
+    let share = Share::of(shares, principal).ok_or_else(|| too_many_of_one(shares.most, is_stream))?;
+    let permit = Arc::clone(all).try_acquire_owned().map_err(|_none| match is_stream {
+        true => busy(format!("{MOST_STREAMS} streams are open")),
+        false => busy(format!("{MOST_REQUESTS} requests are being processed")),
+    })?;
+    if pending == Pending::Beginning {
+        room_for_session(server, principal).await?;
     }
     Ok((permit, share))
+}
+
+/// Checks that a session can be begun.
+async fn room_for_session(server: &Server, principal: &Principal) -> Result<(), Refusal> {
+    if server.session_count().await >= MOST_SESSIONS {
+        return Err(busy(format!("{MOST_SESSIONS} sessions are open")));
+    }
+    if server.sessions.of(principal) >= MOST_SESSIONS_OF_ONE {
+        server.forget_ended_sessions().await;
+        if server.sessions.of(principal) >= MOST_SESSIONS_OF_ONE {
+            let message = format!("{MOST_SESSIONS_OF_ONE} sessions of this token are open");
+            let help = "end some, or use a client of the revision 2026-07-28, which has none";
+            return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_sessions", message, help));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the response to a request whose body nobody needs, after reading it. If a connection is closed while data
@@ -142,9 +214,12 @@ fn busy(why: String) -> Refusal {
     Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "busy", why, "try again in a second")
 }
 
-fn too_many_of_one() -> Refusal {
-    let message = format!("{MOST_OF_ONE} requests of this token are being processed");
-    Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", message, "wait for the answers of some")
+fn too_many_of_one(most: usize, is_stream: bool) -> Refusal {
+    let (message, help) = match is_stream {
+        true => (format!("{most} streams of this token are open"), "close some"),
+        false => (format!("{most} requests of this token are being processed"), "wait for the answers of some"),
+    };
+    Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", message, help)
 }
 
 fn unknown_session() -> Refusal {
@@ -177,18 +252,33 @@ fn later(refusal: Refusal) -> Response {
 type Permits = (OwnedSemaphorePermit, Share);
 
 /// The number of pending requests by the name of their sender. One client must not keep out all others.
-pub(super) type Shares = Arc<Mutex<BTreeMap<Arc<str>, usize>>>;
+pub(super) struct Shares {
+    counts: Mutex<BTreeMap<Arc<str>, usize>>,
+    most: usize,
+}
+
+impl Shares {
+    /// Returns shares of calls.
+    pub(super) fn of_requests() -> Arc<Shares> {
+        Arc::new(Shares { counts: Mutex::default(), most: MOST_REQUESTS / 4 })
+    }
+
+    /// Returns shares of streams.
+    pub(super) fn of_streams() -> Arc<Shares> {
+        Arc::new(Shares { counts: Mutex::default(), most: MOST_STREAMS / 8 })
+    }
+}
 
 /// A pending request of a sender. Requests of senders that are not told apart are counted together, elsewhere.
-struct Share(Option<(Shares, Arc<str>)>);
+struct Share(Option<(Arc<Shares>, Arc<str>)>);
 
 impl Share {
     /// Returns `None` if the sender has too many pending requests.
-    fn of(shares: &Shares, principal: &Principal) -> Option<Share> {
+    fn of(shares: &Arc<Shares>, principal: &Principal) -> Option<Share> {
         let Some(name) = &principal.name else { return Some(Share(None)) };
-        let mut counts = shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = shares.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(Arc::clone(name)).or_default();
-        if *count >= MOST_OF_ONE {
+        if *count >= shares.most {
             return None;
         }
         *count += 1;
@@ -199,7 +289,7 @@ impl Share {
 impl Drop for Share {
     fn drop(&mut self) {
         let Some((shares, name)) = &self.0 else { return };
-        let mut counts = shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = shares.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = counts.get_mut(name) {
             *count -= 1;
             if *count == 0 {
@@ -209,25 +299,41 @@ impl Drop for Share {
     }
 }
 
-/// Keeps `permits` until the body of the response is sent or dropped: a call is pending for as long.
-fn held(response: Response, permits: Permits) -> Response {
+/// Keeps `permits` until the body of the response is sent or dropped: a call is pending for as long. Ends a stream whose
+/// token is no longer valid.
+fn held(response: Response, permits: Permits, is_still: IsStill) -> Response {
     let (mut parts, body) = response.into_parts();
+    let mut watch = None;
     // A stream has no known length, and would be sent in chunks.
-    if let Some(length) = body.size_hint().exact() {
-        parts.headers.insert(CONTENT_LENGTH, length.into());
+    match body.size_hint().exact() {
+        Some(length) => drop(parts.headers.insert(CONTENT_LENGTH, length.into())),
+        None => watch = Some((interval_at(Instant::now() + RECHECK, RECHECK), is_still)),
     }
-    Response::from_parts(parts, Body::from_stream(Held { body: body.into_data_stream(), _permits: permits }))
+    let held = Held { body: body.into_data_stream(), watch, _permits: permits };
+    Response::from_parts(parts, Body::from_stream(held))
 }
 
 struct Held {
     body: BodyDataStream,
+    /// When the token of a stream is checked again, and how.
+    watch: Option<(Interval, IsStill)>,
     _permits: Permits,
 }
+
+/// A check whether a token is still valid.
+type IsStill = Box<dyn Fn() -> bool + Send + Sync>;
 
 impl Stream for Held {
     type Item = Result<Bytes, axum::Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some((interval, is_still)) = &mut self.watch {
+            while interval.poll_tick(context).is_ready() {
+                if !is_still() {
+                    return Poll::Ready(None);
+                }
+            }
+        }
         Pin::new(&mut self.body).poll_next(context)
     }
 }

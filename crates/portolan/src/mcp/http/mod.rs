@@ -14,6 +14,7 @@ use limits::Shares;
 pub(super) use metrics::Metrics;
 use sessions::Sessions;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,6 +52,8 @@ const IDLE: Duration = Duration::from_mins(30);
 const DRAIN: Duration = Duration::from_secs(10);
 /// The most requests that are processed at once.
 const MOST_REQUESTS: usize = 256;
+/// The most streams that are open at once.
+const MOST_STREAMS: usize = 4_096;
 /// The most sessions.
 const MOST_SESSIONS: usize = 20_000;
 
@@ -72,7 +75,10 @@ struct Server {
     /// The paths at which MCP is served.
     paths: Vec<String>,
     sessions: Sessions,
-    shares: Shares,
+    /// The permits of open streams, which are no calls, and which the end of the server does not wait for.
+    streams: Arc<Semaphore>,
+    request_shares: Arc<Shares>,
+    stream_shares: Arc<Shares>,
     metrics: Arc<Metrics>,
     is_ending: AtomicBool,
 }
@@ -85,6 +91,15 @@ impl Server {
             count += manager.sessions.read().await.len();
         }
         count
+    }
+
+    /// Forgets the sessions that have ended.
+    async fn forget_ended_sessions(&self) {
+        let mut open = BTreeSet::new();
+        for manager in &self.managers {
+            open.extend(manager.sessions.read().await.keys().map(|id| id.to_string()));
+        }
+        self.sessions.retain(&open);
     }
 }
 
@@ -159,9 +174,22 @@ fn router(
     }
     let requests = Arc::new(Semaphore::new(MOST_REQUESTS));
     let is_ending = AtomicBool::new(false);
-    let (sessions, shares) = (Sessions::new()?, Shares::default());
-    let server =
-        Server { service, access, bounds, requests, managers, paths: served, sessions, shares, metrics, is_ending };
+    let streams = Arc::new(Semaphore::new(MOST_STREAMS));
+    let (request_shares, stream_shares) = (Shares::of_requests(), Shares::of_streams());
+    let server = Server {
+        service,
+        access,
+        bounds,
+        requests,
+        managers,
+        paths: served,
+        sessions: Sessions::new()?,
+        streams,
+        request_shares,
+        stream_shares,
+        metrics,
+        is_ending,
+    };
     let server = Arc::new(server);
     let router = mcp
         .layer(from_fn_with_state(Arc::clone(&server), limits::limit))

@@ -1,7 +1,10 @@
 //! Binds a session to the holder of the token that began it.
 //!
 //! A session's messages may tell what its client sees, so that its id alone must not admit another client. The id that
-//! a client is given contains a code over the id and the holder's name; nothing is stored.
+//! a client is given contains a code over the id and the holder's name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use portolan_runtime::service::ServiceError;
@@ -11,18 +14,44 @@ use crate::http::{Principal, random_token};
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// The key of the codes, which ends with the process as the sessions do.
-pub(super) struct Sessions(Key);
+/// The sessions of the holders.
+pub(super) struct Sessions {
+    /// The key of the codes, which ends with the process as the sessions do.
+    key: Key,
+    /// The ids that were given out, by the name of the holder. Some may have ended.
+    begun: Mutex<BTreeMap<Arc<str>, BTreeSet<String>>>,
+}
 
 impl Sessions {
     pub(super) fn new() -> Result<Sessions, ServiceError> {
-        Ok(Sessions(Key::new(HMAC_SHA256, random_token()?.as_bytes())))
+        let key = Key::new(HMAC_SHA256, random_token()?.as_bytes());
+        Ok(Sessions { key, begun: Mutex::default() })
+    }
+
+    /// Returns the number of sessions of a holder. Those of holders that are not told apart are not counted here.
+    pub(super) fn of(&self, principal: &Principal) -> usize {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        principal.name.as_ref().and_then(|name| begun.get(name)).map_or(0, BTreeSet::len)
+    }
+
+    /// Forgets the sessions that are not open.
+    pub(super) fn retain(&self, open: &BTreeSet<String>) {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.values_mut().for_each(|ids| ids.retain(|id| open.contains(id)));
+        begun.retain(|_name, ids| !ids.is_empty());
+    }
+
+    fn note(&self, id: &str, principal: &Principal) {
+        let Some(name) = &principal.name else { return };
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.entry(Arc::clone(name)).or_default().insert(id.to_owned());
     }
 
     /// Adds the code to the id of a response that begins a session.
     pub(super) fn bind(&self, headers: &mut HeaderMap, principal: &Principal) {
         let Some(id) = headers.get(&SESSION_ID).and_then(|id| id.to_str().ok()) else { return };
-        let code = hmac::sign(&self.0, bound(id, principal).as_bytes());
+        self.note(id, principal);
+        let code = hmac::sign(&self.key, bound(id, principal).as_bytes());
         let code: String = code.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
         if let Ok(value) = HeaderValue::from_str(&format!("{id}.{code}")) {
             headers.insert(SESSION_ID, value);
@@ -37,7 +66,7 @@ impl Sessions {
         let id = first.to_str().ok().and_then(|id| id.rsplit_once('.')).filter(|_| second.is_none());
         let id = id.filter(|(id, code)| {
             let code = decoded(code);
-            code.is_some_and(|code| hmac::verify(&self.0, bound(id, principal).as_bytes(), &code).is_ok())
+            code.is_some_and(|code| hmac::verify(&self.key, bound(id, principal).as_bytes(), &code).is_ok())
         });
         let Some(id) = id.and_then(|(id, _)| HeaderValue::from_str(id).ok()) else { return false };
         headers.insert(SESSION_ID, id);
@@ -45,7 +74,7 @@ impl Sessions {
     }
 }
 
-/// Returns the text that a code is over. A name has no space, so that no two pairs have the same text.
+/// Returns the text that a code is over. An id has no space, so that no two pairs have the same text.
 fn bound(id: &str, principal: &Principal) -> String {
     format!("{} {id}", principal.name.as_deref().unwrap_or_default())
 }

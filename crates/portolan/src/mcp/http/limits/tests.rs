@@ -3,13 +3,15 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::Response;
 use futures_core::Stream;
 use portolan_runtime::service::{Options, StoreAt};
 
 use super::super::*;
-use super::limited;
+use super::{Pending, held, limited, permitted};
 use crate::http::{Holders, Principal};
 
 /// A body of which nothing arrives.
@@ -55,10 +57,55 @@ async fn requests_beyond_the_limit_are_asked_to_come_later() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path());
     let pending = server.requests.acquire_many(u32::try_from(MOST_REQUESTS).expect("a small number")).await;
-    // The body of a refused request is read for a while, but not waited for.
+    // The body of a refused request is read, but not for long.
     assert_eq!(refused(&server, Body::from_stream(Silent)).await, (StatusCode::SERVICE_UNAVAILABLE, true));
     drop(pending);
     assert_eq!(refused(&server, Body::from("{}")).await.0, StatusCode::OK);
     server.is_ending.store(true, Ordering::Relaxed);
     assert_eq!(refused(&server, Body::from("{}")).await, (StatusCode::SERVICE_UNAVAILABLE, true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_ends_when_its_token_is_no_longer_valid() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server(folder.path());
+    let permits = permitted(&server, &Principal::shared(), Pending::Stream).await.expect("there is room");
+    assert_eq!(server.streams.available_permits(), MOST_STREAMS - 1);
+    assert_eq!(server.requests.available_permits(), MOST_REQUESTS, "a stream is no call");
+    let checks = std::sync::atomic::AtomicUsize::new(0);
+    let is_still = Box::new(move || checks.fetch_add(1, Ordering::Relaxed) < 3);
+    let response = held(Response::new(Body::from_stream(Silent)), permits, is_still);
+    let begun = tokio::time::Instant::now();
+    let text = to_bytes(response.into_body(), 1_000).await.expect("it ends well");
+    assert_eq!((text.len(), begun.elapsed().as_secs()), (0, 60), "four checks, fifteen seconds apart");
+    assert_eq!(server.streams.available_permits(), MOST_STREAMS);
+}
+
+#[test]
+fn only_what_the_protocol_checks_counts_as_a_stream() {
+    let of = |pairs: &[(&'static str, &'static str)]| {
+        let pairs =
+            pairs.iter().map(|(name, value)| ((*name).parse().expect("a name"), HeaderValue::from_static(value)));
+        Pending::of(&pairs.collect::<HeaderMap>())
+    };
+    let (newest, listens) = (("mcp-protocol-version", "2026-07-28"), ("mcp-method", "subscriptions/listen"));
+    assert_eq!(of(&[newest, listens]), Pending::Stream);
+    assert_eq!(of(&[listens]), Pending::Beginning);
+    assert_eq!(of(&[("mcp-protocol-version", "2025-11-25"), listens, ("mcp-session-id", "x")]), Pending::Call);
+}
+
+#[tokio::test]
+async fn a_holder_has_a_share_of_the_sessions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = server(folder.path());
+    let ada = Principal { name: Some("ada".into()), ..Principal::shared() };
+    for id in 0..2_000 {
+        let mut headers = HeaderMap::new();
+        headers.insert("mcp-session-id", HeaderValue::from(id));
+        server.sessions.bind(&mut headers, &ada);
+    }
+    assert_eq!(server.sessions.of(&ada), 2_000);
+    // None of them is open any more.
+    assert!(permitted(&server, &ada, Pending::Beginning).await.is_ok());
+    assert_eq!(server.sessions.of(&ada), 0);
 }
