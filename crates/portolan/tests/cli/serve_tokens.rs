@@ -525,6 +525,12 @@ fn only_a_file_is_read_and_a_link_is_followed() {
     assert!(said.ends_with("exit: 0\n"), "{said}");
     assert!(fs::symlink_metadata(project.path().join("link")).expect("it is there").is_symlink());
     assert_eq!(fs::metadata(&file).expect("it is there").permissions().mode() & 0o777, 0o644);
+    // Only root can give a file away.
+    if std::os::unix::fs::chown(&file, Some(65_534), None).is_ok() {
+        let said = project.says("token list --file tokens.txt");
+        assert!(said.contains("other users can write to it") && said.ends_with("exit: 2\n"), "{said}");
+        std::os::unix::fs::chown(&file, Some(0), None).expect("it is root's again");
+    }
     fs::write(project.path().join("empty"), "").expect("there is room");
     let mut all = String::new();
     for file in ["folder", "fifo", "link", "empty"] {

@@ -9,6 +9,7 @@ cannot be installed here.
 import asyncio
 import base64
 import contextlib
+import http.server
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -256,6 +258,7 @@ def main():
                 assert '"agent": "release-agent (' in events, events
                 asyncio.run(refusals(keys, issuer, resource))
         unreachable(program, project, issuer, resource)
+        redirected(program, project, keys, folder, resource)
         rotation(program, project, folder, keys, issuer, resource)
     print("OAuth: discovery, a walk, refusals and a new key: ok")
 
@@ -274,6 +277,37 @@ def unreachable(program, project, issuer, resource):
     words = [program, "serve", "--http", "127.0.0.1:0", "--oauth", issuer, "--url", resource]
     done = subprocess.run(words, cwd=project, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "cannot be used" in done.stderr, done
+
+
+def redirected(program, project, keys, folder, resource):
+    """Keys that are elsewhere than the metadata says are not taken: the way there may not be encrypted."""
+    port = free_port()
+    issuer = f"http://127.0.0.1:{port}"
+    keys.written(folder / "keys.json")
+
+    class Elsewhere(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            if self.path == "/keys":
+                self.send_response(302)
+                self.send_header("Location", f"http://127.0.0.2:{port}/moved")
+                self.end_headers()
+                return
+            text = (folder / "keys.json").read_text()
+            if "well-known" in self.path:
+                text = json.dumps({"issuer": issuer, "jwks_uri": f"{issuer}/keys"})
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_words):
+            pass
+
+    with http.server.ThreadingHTTPServer(("0.0.0.0", port), Elsewhere) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        words = [program, "serve", "--http", "127.0.0.1:0", "--oauth", issuer, "--url", resource]
+        done = subprocess.run(words, cwd=project, capture_output=True, text=True, timeout=60)
+        server.shutdown()
+    assert done.returncode == 1 and "302" in done.stderr, done
 
 
 if __name__ == "__main__":
