@@ -58,7 +58,8 @@ pub mod copy;
 pub mod definition;
 #[doc(hidden)]
 pub mod digest;
-mod disk;
+#[doc(hidden)]
+pub mod disk;
 pub mod drive;
 #[doc(hidden)]
 pub mod drivers;

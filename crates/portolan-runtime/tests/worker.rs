@@ -17,7 +17,7 @@ use portolan_runtime::drive::{Breakpoint, Control, Outcome, Phase};
 use portolan_runtime::graphs::Graphs;
 use portolan_runtime::servers::PoolOptions;
 use portolan_runtime::service::{
-    Caller, DrivenRun, Function, FunctionRun, How, Open, Options, Service, ServiceError, Worker, WorkerOptions,
+    Caller, DrivenRun, Function, FunctionRun, How, Open, Options, Service, ServiceError, View, Worker, WorkerOptions,
 };
 use portolan_runtime::store::{Digest, RunId};
 use portolan_runtime::trust::TrustEntry;
@@ -240,12 +240,11 @@ async fn a_worker_that_is_asked_to_end_leaves_its_runs_to_others() {
     assert_eq!(store.store().load(&run).await.expect("it is stored").seq, before, "nobody drives it");
 }
 
-#[tokio::test]
-async fn a_run_that_waits_for_somebody_is_not_tried_again() {
+/// A run of this definition that an agent began, that waits at its question, and that a worker has looked at.
+async fn asking(definition: &str) -> (World, View) {
     let world = World::new();
     std::fs::create_dir_all(world.project().join(".flow/workflows")).expect("a folder");
-    let asks = ASKS.replace("        autoAdvanceMs: 1000\n        defaultOption: yes\n", "");
-    std::fs::write(world.project().join(".flow/workflows/asks.yaml"), asks).expect("a definition");
+    std::fs::write(world.project().join(".flow/workflows/asks.yaml"), definition).expect("a definition");
     let service = world.at(NOW);
     let me = Caller::agent("tester");
     let open = Open { workflow: Some("asks".to_owned()), description: Some("go".to_owned()), ..Open::default() };
@@ -253,24 +252,22 @@ async fn a_run_that_waits_for_somebody_is_not_tried_again() {
     let view = service.start(&view.address, None, &me).await.expect("it starts");
     service.hand_over(view.address.handle().expect("it is stored")).await.expect("it is stored");
     assert_eq!(world.works(NOW).await, [r#"asks: Waiting { node: "work.ask", why: None }"#]);
+    (world, view)
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_somebody_is_not_tried_again() {
+    let asks = ASKS.replace("        autoAdvanceMs: 1000\n        defaultOption: yes\n", "");
+    let (world, _run) = asking(&asks).await;
     assert_eq!(world.due(), None, "an answer continues it, not a time");
 }
 
 #[tokio::test]
 async fn a_question_of_an_agents_run_times_out() {
-    let world = World::new();
-    std::fs::create_dir_all(world.project().join(".flow/workflows")).expect("a folder");
-    std::fs::write(world.project().join(".flow/workflows/asks.yaml"), ASKS).expect("a definition");
-    let service = world.at(NOW);
-    let me = Caller::agent("tester");
-    let open = Open { workflow: Some("asks".to_owned()), description: Some("go".to_owned()), ..Open::default() };
-    let view = service.open(&open, &me).await.expect("it begins");
-    let view = service.start(&view.address, None, &me).await.expect("it starts");
-    service.hand_over(view.address.handle().expect("it is stored")).await.expect("it is stored");
-    assert_eq!(world.works(NOW).await, [r#"asks: Waiting { node: "work.ask", why: None }"#]);
+    let (world, view) = asking(ASKS).await;
     assert_eq!(world.due(), Some(NOW + 1_000), "it is tried again when its time comes");
     assert_eq!(world.works(NOW + 999).await, Vec::<String>::new());
     assert_eq!(world.works(NOW + 1_000).await, ["asks: Done(None)"]);
-    let records = service.records(&view.address).await.expect("it is stored");
+    let records = world.at(NOW).records(&view.address).await.expect("it is stored");
     assert!(matches!(records[2].event.what, EventKind::Settled { .. }), "{records:?}");
 }

@@ -12,11 +12,12 @@ use std::path::Path;
 pub(crate) use cached::{BeforeReading, Cached};
 pub use lock::LOCK_FILE;
 pub(crate) use lock::{NoTurn, WAIT, alone, open_lock, try_alone, turn, turn_unseen};
-pub(crate) use read::{beginning, bytes, open, open_itself, source, text, unreadable};
-pub(crate) use stamp::Stamp;
+pub use read::bytes;
+pub(crate) use read::{beginning, open, open_itself, source, text, unreadable};
+pub use stamp::Stamp;
 pub(crate) use write::{Fresh, private_folder, replace, sync_folder};
 
 /// Returns the folder of a file. The parent of a bare name is an empty path, which cannot be opened; this returns `.`.
-pub(crate) fn folder_of(file: &Path) -> &Path {
+pub fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

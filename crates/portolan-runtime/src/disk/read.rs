@@ -47,7 +47,7 @@ pub(crate) fn text(path: &Path, max: u64) -> Option<String> {
 
 /// Returns the bytes of a regular file of at most `max` bytes that is no symlink. Returns `None` for anything else that
 /// exists.
-pub(crate) fn bytes(path: &Path, max: u64) -> io::Result<Option<Vec<u8>>> {
+pub fn bytes(path: &Path, max: u64) -> io::Result<Option<Vec<u8>>> {
     whole(path, &fs::symlink_metadata(path)?, max)
 }
 

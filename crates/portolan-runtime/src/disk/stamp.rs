@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 /// The metadata of a path, and of the target if it is a symlink. `None` stands for a missing file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub struct Stamp {
     own: Option<Metadata>,
     target: Option<Metadata>,
 }
@@ -16,7 +16,7 @@ const CLOCK_STEP: Duration = Duration::from_secs(2);
 
 impl Stamp {
     /// Returns the stamp of a path, or `None` if its metadata cannot be read.
-    pub(crate) fn of(path: &Path) -> Option<Stamp> {
+    pub fn of(path: &Path) -> Option<Stamp> {
         let own = looked_at(path.symlink_metadata())?;
         let target = match &own {
             Some(own) if own.is_link => looked_at(path.metadata())?,
@@ -26,7 +26,7 @@ impl Stamp {
     }
 
     /// Checks whether every change after `time` would show. One within the same clock step might not.
-    pub(crate) fn is_settled(&self, time: SystemTime) -> bool {
+    pub fn is_settled(&self, time: SystemTime) -> bool {
         let steps = [&self.own, &self.target].into_iter().flatten();
         steps.into_iter().all(|metadata| metadata.last_change().is_some_and(|at| at + CLOCK_STEP < time))
     }

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use portolan_runtime::disk::folder_of;
 use portolan_runtime::service::{Service, ServiceError};
 use serde_json::json;
 
@@ -160,8 +161,7 @@ fn target(file: &Path) -> PathBuf {
 
 /// Waits until no other command changes files in the folder, and keeps others out until the result is dropped.
 fn locked(file: &Path) -> Result<File, ServiceError> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = File::open(folder).map_err(|error| not_written(file, &error))?;
+    let folder = File::open(folder_of(file)).map_err(|error| not_written(file, &error))?;
     folder.lock().map_err(|error| not_written(file, &error))?;
     Ok(folder)
 }

@@ -110,6 +110,11 @@ impl Access {
         }
     }
 
+    /// Checks whether a token that was admitted can be refused later.
+    pub(crate) fn can_withdraw(&self) -> bool {
+        matches!(self.holders, Holders::Named(_) | Holders::Issued(_))
+    }
+
     /// Returns the sender of a request to a path, by its token.
     pub(crate) fn principal(&self, headers: &HeaderMap, path: &str) -> Result<Principal, Refusal> {
         let token = bearer(headers);
@@ -145,7 +150,7 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
 }
 
 /// Compares in constant time, so that the duration does not reveal how much is right.
-fn is_equal(one: &[u8], other: &[u8]) -> bool {
+pub(crate) fn is_equal(one: &[u8], other: &[u8]) -> bool {
     let differ = one.iter().zip(other).fold(0, |differ, (one, other)| differ | (one ^ other));
     one.len() == other.len() && differ == 0
 }
@@ -160,5 +165,10 @@ pub(crate) fn random_token() -> Result<String, ServiceError> {
         let message = format!("the system provides no random bytes: {error}");
         ServiceError::failed("no_chance", message, "try again")
     })?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&bytes))
+}
+
+/// Returns bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

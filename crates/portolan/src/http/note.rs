@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
+use portolan_runtime::disk::folder_of;
+
 /// Replaces a file by a new one that only this user could ever read.
 pub(crate) fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".private").tempfile_in(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".private").tempfile_in(folder_of(path))?;
     file.write_all(text.as_bytes())?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }

@@ -7,15 +7,16 @@
 //! A token has 256 random bits, so its digest needs no salt and no slow function.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use portolan_core::diagnostic::clip;
+use portolan_runtime::digest::Digest;
+use portolan_runtime::disk::{self, Stamp};
 use portolan_runtime::service::ServiceError;
-use ring::digest::{SHA256, digest};
 
 use super::principal::{Principal, Scope, Scopes};
 
@@ -27,9 +28,6 @@ const MAX_FAULTS: usize = 10;
 const MAX_NAME: usize = 64;
 /// The beginning of a token, by which scanners for leaked secrets find it.
 pub(crate) const PREFIX: &str = "portolan_";
-
-/// A SHA-256 digest.
-type Digest = [u8; 32];
 
 /// A line of the file.
 #[derive(Clone, Debug)]
@@ -46,12 +44,10 @@ pub(crate) struct TokenFile {
 }
 
 struct TokensRead {
+    /// The stamp before it was read. `None` if a later change might not show in it, so that it must be read again.
     stamp: Option<Stamp>,
     tokens: BTreeMap<Digest, Principal>,
 }
-
-/// What changes with the contents of a file.
-type Stamp = (u64, SystemTime, u64);
 
 impl TokenFile {
     /// Opens a file of tokens.
@@ -59,7 +55,7 @@ impl TokenFile {
     /// # Errors
     /// The file cannot be read, or has faults.
     pub(crate) fn open(path: PathBuf) -> Result<TokenFile, ServiceError> {
-        let stamp = stamp(&path);
+        let stamp = settled(&path);
         let tokens = by_digest(issued(&path)?);
         Ok(TokenFile { path, read: Mutex::new(TokensRead { stamp, tokens }) })
     }
@@ -72,37 +68,26 @@ impl TokenFile {
     /// Returns the holder of a token. None are admitted while the file cannot be read or has faults.
     pub(crate) fn holder(&self, token: &[u8]) -> Option<Principal> {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = stamp(&self.path);
-        if now != read.stamp {
+        if read.stamp.is_none() || read.stamp != Stamp::of(&self.path) {
+            let stamp = settled(&self.path);
             let issued = issued(&self.path);
             if let Err(error) = &issued {
                 tracing::warn!(target: "portolan::note", "nobody is admitted: {error}");
             }
-            read.tokens = issued.map(by_digest).unwrap_or_default();
-            read.stamp = now;
+            *read = TokensRead { stamp, tokens: issued.map(by_digest).unwrap_or_default() };
         }
         // The digest of a guess says nothing about how near it is, so that the search need not take constant time.
-        read.tokens.get(&digest_of(token)).cloned()
+        read.tokens.get(&Digest::of(token)).cloned()
     }
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
-    let metadata = fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    let inode = std::os::unix::fs::MetadataExt::ino(&metadata);
-    #[cfg(not(unix))]
-    let inode = 0;
-    Some((metadata.len(), metadata.modified().ok()?, inode))
+/// Returns the stamp of a file that has not changed for a while.
+fn settled(path: &Path) -> Option<Stamp> {
+    Stamp::of(path).filter(|stamp| stamp.is_settled(SystemTime::now()))
 }
 
 fn by_digest(issued: Vec<IssuedToken>) -> BTreeMap<Digest, Principal> {
     issued.into_iter().map(|it| (it.digest, Principal { name: Some(it.name), scopes: it.scopes })).collect()
-}
-
-fn digest_of(token: &[u8]) -> Digest {
-    let mut bytes = Digest::default();
-    bytes.copy_from_slice(digest(&SHA256, token).as_ref());
-    bytes
 }
 
 /// Reads the lines of a file of tokens.
@@ -157,15 +142,15 @@ fn text(path: &Path) -> Result<String, ServiceError> {
         let help = "make it a file of this user or of root, and let nobody else write to it: `chmod go-w FILE`";
         return Err(refused("other users can write to it".to_owned(), help));
     }
-    let mut text = String::new();
-    let file = File::open(path).map_err(|error| refused(error.to_string(), "make it readable for this user"))?;
-    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| refused(error.to_string(), "make it a text in UTF-8"))?;
-    match text.len() as u64 > MAX_BYTES {
-        true => Err(refused(format!("it has more than {MAX_BYTES} bytes"), "divide it among several servers")),
-        // Some editors put it at the beginning.
-        false => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
-    }
+    // A link is followed: secrets of Kubernetes are links.
+    let bytes = path.canonicalize().and_then(|file| disk::bytes(&file, MAX_BYTES));
+    let bytes = bytes.map_err(|error| refused(error.to_string(), "make it readable for this user"))?;
+    let Some(bytes) = bytes else {
+        return Err(refused(format!("it has more than {MAX_BYTES} bytes"), "divide it among several servers"));
+    };
+    let text = String::from_utf8(bytes).map_err(|error| refused(error.to_string(), "make it a text in UTF-8"))?;
+    // Some editors put it at the beginning.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 #[cfg(unix)]
@@ -188,7 +173,7 @@ fn parsed(line: &str) -> Result<IssuedToken, String> {
     check_name(name)?;
     let scope = |name: &str| Scope::named(name).ok_or_else(|| format!("there is no scope `{}`", clip(name)));
     let scopes = scopes.split(',').map(scope).collect::<Result<Scopes, String>>()?;
-    let digest = decoded(digest).ok_or("the digest is not 64 hexadecimal digits")?;
+    let digest = Digest::try_from(digest.to_owned())?;
     Ok(IssuedToken { name: name.into(), scopes, digest })
 }
 
@@ -204,19 +189,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-fn decoded(hex: &str) -> Option<Digest> {
-    let mut bytes = Digest::default();
-    if hex.len() != 2 * bytes.len() || !hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
-    }
-    for (byte, at) in bytes.iter_mut().zip((0..hex.len()).step_by(2)) {
-        *byte = u8::from_str_radix(hex.get(at..at + 2)?, 16).ok()?;
-    }
-    Some(bytes)
-}
-
 /// Returns the line of a token in a file.
 pub(crate) fn line(name: &str, scopes: Scopes, token: &str) -> String {
-    let digest: String = digest_of(token.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{name} {} {digest}\n", scopes.names().join(","))
+    format!("{name} {} {}\n", scopes.names().join(","), Digest::of(token))
 }

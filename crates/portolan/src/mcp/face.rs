@@ -261,8 +261,8 @@ fn internal(error: &ServiceError) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
-/// Returns the answer to a call that is refused before its toolset sees it.
-fn refused_call(error: &ServiceError) -> CallToolResponse {
+/// Returns the answer to a refused call.
+pub(super) fn refused(error: &ServiceError) -> CallToolResponse {
     let why = json!({ "code": error.code, "message": error.message, "help": error.help });
     result(json!({ "success": false, "message": format!("Refused: {error}."), "error": why }), true).into()
 }
@@ -529,7 +529,7 @@ impl ServerHandler for Face {
             answer = async {
                 match sender::may_call(&context, &request.name, scope) {
                     Ok(()) => self.toolset.call(request, context).await,
-                    Err(refused) => Ok(refused_call(&refused)),
+                    Err(refused) => Ok(self::refused(&refused)),
                 }
             } => answer,
         };

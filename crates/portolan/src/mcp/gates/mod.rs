@@ -179,11 +179,6 @@ fn done(value: Value) -> CallToolResponse {
     result(value, false).into()
 }
 
-fn refused(error: &ServiceError) -> CallToolResponse {
-    let why = json!({ "code": error.code, "message": error.message, "help": error.help });
-    result(json!({ "success": false, "message": format!("Refused: {error}."), "error": why }), true).into()
-}
-
 impl Toolset for Server {
     fn about(&self) -> ServerConfig {
         let mut about = leading::about(INSTRUCTIONS);
@@ -226,7 +221,7 @@ impl Toolset for Server {
             let answer = self.perform(&request, &context).await;
             // The end of a task closes its questions.
             self.watched.look_soon();
-            Ok(answer.unwrap_or_else(|error| refused(&error)))
+            Ok(answer.unwrap_or_else(|error| face::refused(&error)))
         })
     }
 }

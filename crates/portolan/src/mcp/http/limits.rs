@@ -24,7 +24,7 @@ use tokio::time::{Instant, Interval, interval_at, timeout};
 use super::sessions::SESSION_ID;
 use super::{METRICS, MOST_REQUESTS, MOST_SESSIONS, MOST_STREAMS, Server};
 use crate::http::oauth::METADATA;
-use crate::http::{Principal, Refusal, Scope, Scopes};
+use crate::http::{Access, Principal, Refusal, Scope, Scopes};
 use crate::mcp::transport::values;
 
 /// How long the body of a request can take to arrive.
@@ -44,23 +44,18 @@ const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 /// Admits requests of clients that may use the server, with their sender. `/healthz` and `/readyz`, which show nothing,
 /// and the metadata need no token.
 pub(super) async fn admit(State(server): State<Arc<Server>>, mut request: Request, next: Next) -> Response {
-    if let Some(oauth) = server.access.oauth().filter(|_| is_for_us(&server, &request).is_ok()) {
+    let addressed = server.access.host(&request).and_then(|()| server.access.same_site(request.headers()));
+    if let (Ok(()), Some(oauth)) = (&addressed, server.access.oauth()) {
         oauth.learn(request.headers()).await;
     }
-    match admitted(&server, &mut request) {
+    match addressed.and_then(|()| identified(&server.access, &mut request)) {
         Ok(()) => next.run(request).await,
         Err(refusal) => unread(refusal.into_response(), request).await,
     }
 }
 
-fn is_for_us(server: &Server, request: &Request) -> Result<(), Refusal> {
-    server.access.host(request)?;
-    server.access.same_site(request.headers())
-}
-
-fn admitted(server: &Server, request: &mut Request) -> Result<(), Refusal> {
-    let access = &server.access;
-    is_for_us(server, request)?;
+/// Adds the sender to a request.
+fn identified(access: &Access, request: &mut Request) -> Result<(), Refusal> {
     let path = request.uri().path();
     if matches!(path, "/healthz" | "/readyz") || path.starts_with(METADATA) {
         return Ok(());
@@ -89,7 +84,7 @@ pub(super) async fn limit(
     if !server.sessions.unbind(request.headers_mut(), &principal) {
         return unread(unknown_session().into_response(), request).await;
     }
-    let is_still = still_admitted(&server, &request);
+    let is_still = server.access.can_withdraw().then(|| still_admitted(&server, &request));
     let mut response = match *request.method() {
         Method::POST => match limited(&server, request, &principal).await {
             Ok((request, permit)) => held(next.run(request).await, permit, is_still),
@@ -301,14 +296,15 @@ impl Drop for Share {
 
 /// Keeps `permits` until the body of the response is sent or dropped: a call is pending for as long. Ends a stream whose
 /// token is no longer valid.
-fn held(response: Response, permits: Permits, is_still: IsStill) -> Response {
+fn held(response: Response, permits: Permits, is_still: Option<IsStill>) -> Response {
     let (mut parts, body) = response.into_parts();
-    let mut watch = None;
+    let length = body.size_hint().exact();
     // A stream has no known length, and would be sent in chunks.
-    match body.size_hint().exact() {
-        Some(length) => drop(parts.headers.insert(CONTENT_LENGTH, length.into())),
-        None => watch = Some((interval_at(Instant::now() + RECHECK, RECHECK), is_still)),
+    if let Some(length) = length {
+        parts.headers.insert(CONTENT_LENGTH, length.into());
     }
+    let is_still = is_still.filter(|_| length.is_none());
+    let watch = is_still.map(|is_still| (interval_at(Instant::now() + RECHECK, RECHECK), is_still));
     let held = Held { body: body.into_data_stream(), watch, _permits: permits };
     Response::from_parts(parts, Body::from_stream(held))
 }

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use portolan_runtime::service::ServiceError;
 use ring::hmac::{self, HMAC_SHA256, Key};
 
-use crate::http::{Principal, random_token};
+use crate::http::{Principal, hex, is_equal, random_token};
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -51,9 +51,7 @@ impl Sessions {
     pub(super) fn bind(&self, headers: &mut HeaderMap, principal: &Principal) {
         let Some(id) = headers.get(&SESSION_ID).and_then(|id| id.to_str().ok()) else { return };
         self.note(id, principal);
-        let code = hmac::sign(&self.key, bound(id, principal).as_bytes());
-        let code: String = code.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        if let Ok(value) = HeaderValue::from_str(&format!("{id}.{code}")) {
+        if let Ok(value) = HeaderValue::from_str(&format!("{id}.{}", self.code(id, principal))) {
             headers.insert(SESSION_ID, value);
         }
     }
@@ -64,22 +62,15 @@ impl Sessions {
         let (first, second) = (ids.next(), ids.next());
         let Some(first) = first else { return true };
         let id = first.to_str().ok().and_then(|id| id.rsplit_once('.')).filter(|_| second.is_none());
-        let id = id.filter(|(id, code)| {
-            let code = decoded(code);
-            code.is_some_and(|code| hmac::verify(&self.key, bound(id, principal).as_bytes(), &code).is_ok())
-        });
+        let id = id.filter(|(id, code)| is_equal(code.as_bytes(), self.code(id, principal).as_bytes()));
         let Some(id) = id.and_then(|(id, _)| HeaderValue::from_str(id).ok()) else { return false };
         headers.insert(SESSION_ID, id);
         true
     }
-}
 
-/// Returns the text that a code is over. An id has no space, so that no two pairs have the same text.
-fn bound(id: &str, principal: &Principal) -> String {
-    format!("{} {id}", principal.name.as_deref().unwrap_or_default())
-}
-
-fn decoded(hex: &str) -> Option<Vec<u8>> {
-    let pairs = hex.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
-    pairs.map(|pair| pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())).collect()
+    /// Returns the code over an id and the name of its holder. An id has no space, so that no two pairs have one text.
+    fn code(&self, id: &str, principal: &Principal) -> String {
+        let text = format!("{} {id}", principal.name.as_deref().unwrap_or_default());
+        hex(hmac::sign(&self.key, text.as_bytes()).as_ref())
+    }
 }

@@ -6,9 +6,10 @@ use std::task::{Context, Poll};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
 use portolan_runtime::service::{Options, StoreAt};
+use rmcp::transport::streamable_http_server::session::SessionManager;
 
 use super::super::*;
 use super::{Pending, held, limited, permitted};
@@ -74,7 +75,7 @@ async fn a_stream_ends_when_its_token_is_no_longer_valid() {
     assert_eq!(server.requests.available_permits(), MOST_REQUESTS, "a stream is no call");
     let checks = std::sync::atomic::AtomicUsize::new(0);
     let is_still = Box::new(move || checks.fetch_add(1, Ordering::Relaxed) < 3);
-    let response = held(Response::new(Body::from_stream(Silent)), permits, is_still);
+    let response = held(Response::new(Body::from_stream(Silent)), permits, Some(is_still));
     let begun = tokio::time::Instant::now();
     let text = to_bytes(response.into_body(), 1_000).await.expect("it ends well");
     assert_eq!((text.len(), begun.elapsed().as_secs()), (0, 60), "four checks, fifteen seconds apart");
@@ -98,14 +99,21 @@ fn only_what_the_protocol_checks_counts_as_a_stream() {
 async fn a_holder_has_a_share_of_the_sessions() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path());
-    let ada = Principal { name: Some("ada".into()), ..Principal::shared() };
-    for id in 0..2_000 {
+    let [ada, bob] = ["ada", "bob"].map(|name| Principal { name: Some(name.into()), ..Principal::shared() });
+    let manager = &server.managers[0];
+    let (id, _transport) = manager.create_session().await.expect("there is room");
+    let handle = manager.sessions.write().await.remove(&id).expect("it is open");
+    for number in 0..2_000 {
         let mut headers = HeaderMap::new();
-        headers.insert("mcp-session-id", HeaderValue::from(id));
+        headers.insert("mcp-session-id", HeaderValue::from(number));
         server.sessions.bind(&mut headers, &ada);
+        manager.sessions.write().await.insert(number.to_string().into(), handle.clone());
     }
-    assert_eq!(server.sessions.of(&ada), 2_000);
-    // None of them is open any more.
-    assert!(permitted(&server, &ada, Pending::Beginning).await.is_ok());
+    let begins = async |holder: &Principal| permitted(&server, holder, Pending::Beginning).await.map(drop);
+    let refused = begins(&ada).await.expect_err("all are open").into_response();
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    begins(&bob).await.expect("it is another's share");
+    manager.sessions.write().await.clear();
+    begins(&ada).await.expect("none is open any more");
     assert_eq!(server.sessions.of(&ada), 0);
 }
