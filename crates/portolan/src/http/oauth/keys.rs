@@ -123,18 +123,21 @@ impl IssuerKeys {
 }
 
 /// Returns the places of an issuer's metadata: those of RFC 8414 and of OpenID Connect.
-fn places(issuer: &Url) -> [Url; 3] {
+fn places(issuer: &Url) -> Vec<Url> {
     let path = issuer.path().trim_end_matches('/');
     let at = |path: String| {
         let mut place = issuer.clone();
         place.set_path(&path);
         place
     };
-    [
+    let mut places = vec![
         at(format!("/.well-known/oauth-authorization-server{path}")),
         at(format!("/.well-known/openid-configuration{path}")),
         at(format!("{path}/.well-known/openid-configuration")),
-    ]
+    ];
+    // Without a path the last two are the same.
+    places.dedup();
+    places
 }
 
 /// Checks whether a key can verify a signature of an algorithm, and has the id that a token names.
