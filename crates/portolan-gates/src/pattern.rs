@@ -1,9 +1,15 @@
 //! Patterns of names: `release/*`, `specs/**/*.md`. In paths `*` and `?` match within one component, and `**` matches
-//! across components. In branch names all of them match across components. Everything else is literal.
+//! across components. In names of branches and tools all of them match across components. Everything else is literal.
 
 /// Checks whether a path, or another name with components, matches `pattern`.
 pub fn matches(pattern: &str, name: &str) -> bool {
     fits(pattern, name, Stars::Within)
+}
+
+/// Checks whether the name of a tool matches `pattern`. A name has no components: a server may use `/` in the names of its
+/// tools, and a guard of `mcp:db/*` must mean them all.
+pub fn means(pattern: &str, tool: &str) -> bool {
+    fits(pattern, tool, Stars::Across)
 }
 
 /// Checks whether a branch matches `pattern`: `release/*` matches `release/1/2` as well. Ignores case, because git

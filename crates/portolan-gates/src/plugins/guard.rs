@@ -209,7 +209,7 @@ fn seen(intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Value {
 
 /// Checks whether patterns, or none, mean a tool with these names.
 pub(super) fn is_about(patterns: &[String], names: &[String]) -> bool {
-    let is_meant = |wanted: &String| names.iter().any(|name| pattern::matches(wanted, name));
+    let is_meant = |wanted: &String| names.iter().any(|name| pattern::means(wanted, name));
     patterns.is_empty() || patterns.iter().any(is_meant)
 }
 

@@ -219,7 +219,11 @@ fn filters_of_results_are_read() {
     let plugins = read("results: [{id: r, tools: 'mcp:db/*', redact: true, dropMedia: true, maxBytes: 5}]");
     let filter = &plugins.results[0];
     assert!(filter.redact && filter.drop_media && filter.max_bytes == Some(5));
-    assert!(filter.is_about(&["mcp:db/query".to_owned()]) && !filter.is_about(&["mcp:files/read".to_owned()]));
+    assert!(
+        filter.is_about(&["mcp:db/query".to_owned()])
+            && filter.is_about(&["mcp:db/a/b".to_owned()])
+            && !filter.is_about(&["mcp:files/read".to_owned()])
+    );
     expect![[r#"
         1 missing-field: filter `a` has none of `redact`, `dropMedia` and `maxBytes`, so it does nothing
         1 wrong-type: `maxBytes` must be a whole number, 1 or more

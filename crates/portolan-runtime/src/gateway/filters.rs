@@ -23,7 +23,7 @@ pub(super) fn apply(filters: &[ResultFilter], mut result: Value) -> Value {
 
 /// Masks secrets in all texts of the content. Other fields are not texts of the server.
 fn redact(result: &mut Value) {
-    for field in ["content", "structuredContent"] {
+    for field in ["content", "structuredContent", "contents", "messages"] {
         if let Some(value) = result.get_mut(field) {
             mask(value);
         }
@@ -52,8 +52,7 @@ fn mask(value: &mut Value) {
 
 /// Replaces images and audio by a note.
 fn drop_media(result: &mut Value) {
-    let blocks = result.get_mut("content").and_then(Value::as_array_mut);
-    for block in blocks.into_iter().flatten() {
+    for block in blocks(result) {
         let kind = block["type"].as_str().unwrap_or_default().to_owned();
         let is_blob = block["resource"].get("blob").is_some();
         if kind == "image" || kind == "audio" || is_blob {
@@ -61,14 +60,40 @@ fn drop_media(result: &mut Value) {
             *block = json!({ "type": "text", "text": format!("[{kind} left out by Portolan]") });
         }
     }
+    for contents in listed(result, "contents") {
+        if let Some(fields) = contents.as_object_mut().filter(|fields| fields.contains_key("blob")) {
+            fields.remove("blob");
+            fields.insert("mimeType".to_owned(), json!("text/plain"));
+            fields.insert("text".to_owned(), json!("[resource left out by Portolan]"));
+        }
+    }
+}
+
+fn listed<'a>(result: &'a mut Value, field: &str) -> impl Iterator<Item = &'a mut Value> {
+    result.get_mut(field).and_then(Value::as_array_mut).into_iter().flatten()
+}
+
+/// Returns the blocks of a tool's result and of a prompt's messages.
+fn blocks(result: &mut Value) -> Vec<&mut Value> {
+    let Some(fields) = result.as_object_mut() else { return Vec::new() };
+    let mut found = Vec::new();
+    for (name, value) in fields.iter_mut() {
+        let items = value.as_array_mut().into_iter().flatten();
+        match name.as_str() {
+            "content" => found.extend(items),
+            "messages" => found.extend(items.filter_map(|message| message.get_mut("content"))),
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Cuts the texts so that all together have at most this many bytes, and in the same way those of the structured content,
 /// which keeps its form.
 fn cut(result: &mut Value, most: usize) {
     let mut left = most;
-    let blocks = result.get_mut("content").and_then(Value::as_array_mut);
-    blocks.into_iter().flatten().filter_map(text_of).for_each(|text| cut_text(text, &mut left));
+    blocks(result).into_iter().filter_map(text_of).for_each(|text| cut_text(text, &mut left));
+    listed(result, "contents").filter_map(text_of).for_each(|text| cut_text(text, &mut left));
     if let Some(value) = result.get_mut("structuredContent") {
         cut_value(value, &mut { most });
     }
@@ -92,7 +117,7 @@ fn cut_text(text: &mut String, left: &mut usize) {
     *left = left.saturating_sub(all);
 }
 
-/// Returns the text of a block: its own, or that of an embedded resource.
+/// Returns the text of a block or a resource: its own, or that of an embedded resource.
 fn text_of(block: &mut Value) -> Option<&mut String> {
     let holder = if block.get("resource").is_some() { block.get_mut("resource")? } else { block };
     match holder.get_mut("text") {
@@ -141,6 +166,14 @@ mod tests {
         assert_eq!(cut["content"][3]["text"], "… [cut by Portolan: 4 bytes in all]");
         assert_eq!(cut["content"][1]["data"], "AAAA");
         assert_eq!(cut["structuredContent"]["a"], "01234… [cut by Portolan: 10 bytes in all]");
+        let read = json!({ "contents": [{ "uri": "a:b", "blob": "AAAA", "mimeType": "image/png" }],
+            "messages": [{ "role": "user", "content": { "type": "text", "text": "0123456789" } }] });
+        let filter = ResultFilter { drop_media: true, max_bytes: Some(5), ..ResultFilter::default() };
+        let expected = json!({ "contents": [{ "uri": "a:b", "mimeType": "text/plain",
+                "text": "… [cut by Portolan: 31 bytes in all]" }],
+            "messages": [{ "role": "user", "content": { "type": "text",
+                "text": "01234… [cut by Portolan: 10 bytes in all]" } }] });
+        assert_eq!(filtered(filter, read), expected, "resources and prompts are filtered in the same way");
         for odd in [json!(null), json!([1]), json!({ "content": 3 }), json!({ "content": [null, 7] })] {
             let all = ResultFilter { redact: true, drop_media: true, max_bytes: Some(1), ..ResultFilter::default() };
             let _no_panic = filtered(all, odd);

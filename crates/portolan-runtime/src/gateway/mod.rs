@@ -13,6 +13,7 @@ mod ending;
 mod filters;
 mod hiding;
 mod names;
+mod offers;
 mod parked;
 mod pinned;
 mod suspicious;
@@ -34,7 +35,7 @@ use crate::digest::Digest;
 use crate::disk::Stamp;
 use crate::error::ServiceError;
 use crate::hook::{Answerable, CallRecord, Gatekeeper, PERSON, QuickJudgement};
-use crate::servers::{CallError, Servers, Tool, ToolCall};
+use crate::servers::{CallError, CallErrorKind, OfferRequest, OfferWanted, OnProgress, Servers, Tool, ToolCall};
 use crate::service::Service;
 use crate::store::RunId;
 
@@ -76,6 +77,8 @@ pub struct Gateway {
     hidden: Option<Hidden>,
     reported: Reported,
     changes: watch::Sender<u64>,
+    /// Counts the changes of the lists of resources and prompts.
+    offer_changes: watch::Sender<u64>,
     tell: Tell,
 }
 
@@ -86,6 +89,8 @@ struct Listed {
     servers: BTreeMap<String, Vec<(Tool, Option<Withheld>)>>,
     /// The tools by the names under which they are offered.
     offered: BTreeMap<String, Arc<OfferedTool>>,
+    /// The resources and prompts of each server.
+    offers: offers::AllOffers,
     /// The state of each server as last reported, so that it is reported once.
     told: BTreeMap<String, ServerState>,
 }
@@ -123,6 +128,8 @@ pub struct GatewayCall {
     pub client: String,
     /// The equivalent tool of a coding agent's host, if the name and the arguments show one.
     pub does: Option<Box<Deed>>,
+    /// What is requested, if it is a resource or a prompt. The tool then has the name of the method.
+    pub offer: Option<OfferWanted>,
 }
 
 /// A call that has been judged. Its judgement is on record. If it was allowed and is dropped instead of performed, its
@@ -160,7 +167,7 @@ impl Gateway {
         let pins = ToolPins::of(&service)?;
         let log = CallsLog::of(keeper.clone());
         let reported = Reported::default();
-        let (listed, turn, changes) = (Mutex::default(), tokio::sync::Mutex::default(), watch::Sender::new(0));
+        let (listed, turn) = (Mutex::default(), tokio::sync::Mutex::default());
         Ok(Gateway {
             service,
             servers,
@@ -173,7 +180,8 @@ impl Gateway {
             turn,
             hidden: None,
             reported,
-            changes,
+            changes: watch::Sender::new(0),
+            offer_changes: watch::Sender::new(0),
             tell,
         })
     }
@@ -209,6 +217,7 @@ impl Gateway {
     async fn follow(self: Arc<Self>, server: String, listed: oneshot::Sender<()>) {
         let mut last = None;
         self.list(&server, &mut last).await;
+        self.list_offers(&server).await;
         // The caller may wait no longer.
         let _late = listed.send(());
         let mut ticks = interval(LOOK);
@@ -216,6 +225,7 @@ impl Gateway {
         loop {
             ticks.tick().await;
             self.list(&server, &mut last).await;
+            self.list_offers(&server).await;
         }
     }
 
@@ -226,6 +236,8 @@ impl Gateway {
         let found = match self.servers.tools(server).await {
             Ok(tools) if last.as_ref().is_some_and(|(known, at)| Arc::ptr_eq(known, &tools) && *at == stamp) => return,
             Ok(tools) => self.pins.compare(server, &tools).map(|withheld| (tools, withheld)),
+            // Nobody is served any more.
+            Err(error) if error.kind == CallErrorKind::Closed => return,
             Err(error) => {
                 return self.report(server, ServerState::Away, &format!("{}; {}", error.message, error.help));
             }
@@ -384,7 +396,8 @@ impl Gateway {
         self.judge(judged.call.clone()).await
     }
 
-    /// Performs a call that was allowed, by its judgement or by a person. Returns the result as the server wrote it.
+    /// Performs a call that was allowed, by its judgement or by a person. Returns the result as the server wrote it, after the
+    /// progress that the server reports.
     ///
     /// # Errors
     /// The server did not answer, or the filters of results cannot be read. What it answered is no error, whatever it
@@ -393,13 +406,19 @@ impl Gateway {
         self: &Arc<Self>,
         mut judged: JudgedCall,
         meta: Map<String, Value>,
+        progress: Option<OnProgress>,
     ) -> Result<Value, CallError> {
         let end = judged.end.take().unwrap_or_else(|| self.end_of(&judged)).begun();
-        let JudgedCall { call: GatewayCall { tool, arguments, .. }, intent, record, .. } = judged;
-        let limit = self.servers.timeout_ms(&tool.server).map_or(CALL_TIMEOUT, Duration::from_millis);
-        let call =
-            ToolCall { server: &tool.server, tool: &tool.tool.name, arguments, timeout: limit, in_all: None, meta };
-        let result = self.servers.call(call).await;
+        let JudgedCall { call: GatewayCall { tool, arguments, offer, .. }, intent, record, .. } = judged;
+        let server = tool.server.as_str();
+        let timeout = self.servers.timeout_ms(server).map_or(CALL_TIMEOUT, Duration::from_millis);
+        let result = match offer {
+            Some(wanted) => self.servers.request(OfferRequest { server, wanted, timeout, meta, progress }).await,
+            None => {
+                let tool = &tool.tool.name;
+                self.servers.call(ToolCall { server, tool, arguments, timeout, in_all: None, meta, progress }).await
+            }
+        };
         if end.answered(&result).done().await.is_err() {
             (self.tell)("the answer of a call could not be recorded: check `portolan flow events --verify`");
         }
@@ -449,7 +468,7 @@ impl Gateway {
 
     /// Returns the call as guards see it: under the name that hosts give to tools of servers.
     fn intent(&self, call: &GatewayCall) -> Intent {
-        let GatewayCall { tool: offered, arguments, client, does } = call;
+        let GatewayCall { tool: offered, arguments, client, does, .. } = call;
         let OfferedTool { server, tool, .. } = &**offered;
         Intent {
             session: None,

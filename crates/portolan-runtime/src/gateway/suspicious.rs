@@ -40,7 +40,8 @@ impl Gateway {
 
     /// Reports the result of a call, which is recorded each time.
     pub(super) fn report_result(&self, record_of_call: &CallRecord, tool: &OfferedTool, result: &Value) {
-        let text = super::pinned::texts(&result["content"]);
+        let places = ["content", "contents", "messages"];
+        let text: String = places.iter().map(|place| super::pinned::texts(&result[place])).collect();
         let Some(sign) = injection::sign(&text) else { return };
         self.tell_of(&tool.server, &tool.tool.name, "result", sign);
         record(&self.log, entry(record_of_call, &tool.server, &tool.tool.name, "result", sign));

@@ -2,16 +2,16 @@
 //! reported about itself.
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
 use rmcp::model::{
-    CancelledNotification, CancelledNotificationParam, ClientCapabilities, ClientConfig, ClientRequest, Implementation,
-    ProtocolVersion, RequestId,
+    CancelledNotification, CancelledNotificationParam, ClientCapabilities, ClientConfig, ClientRequest, GetExtensions,
+    Implementation, ProgressToken, ProtocolVersion, RequestId,
 };
-use rmcp::service::{NotificationContext, PeerRequestOptions, RunningService, ServiceError};
+use rmcp::service::{PeerRequestOptions, RunningService, ServiceError};
 use rmcp::transport::DynamicTransportError;
 use rmcp::{ClientHandler, Peer, RoleClient};
 use serde_json::{Map, Value};
@@ -20,11 +20,12 @@ use tokio::time::timeout;
 use super::bounded;
 use super::error::said;
 use super::http::reason;
+use super::lists::{Listed, Offers, Tool};
 use super::message::{TOO_LARGE, UNREADABLE, untyped};
+use super::notices::{Listener, Notices, OnProgress};
 #[cfg(unix)]
 use super::process::Process;
 use super::stderr::Stderr;
-use super::tools::Listed;
 use super::{CallError, CallErrorKind, ServerAbout, seconds};
 
 /// The maximum wait for the end of a process, to report how it ended.
@@ -37,28 +38,23 @@ pub(super) struct Connection {
     #[cfg(unix)]
     process: Option<Process>,
     stderr: Arc<Stderr>,
-    /// Counts the changes of the list of tools.
-    changes: Arc<AtomicU64>,
-    /// The list of tools, and the count at the time of its request.
-    pub(super) listed: Mutex<Option<Listed>>,
+    notices: Arc<Notices>,
+    /// The list of tools, if it was requested.
+    pub(super) tools: Mutex<Option<Listed<[Tool]>>>,
+    /// The lists of resources and prompts, if they were requested.
+    pub(super) offers: Mutex<Option<Listed<Offers>>>,
     answered: AtomicBool,
     gone: AtomicBool,
 }
 
 /// What a server sees of this client.
-pub(super) struct Face {
-    pub(super) changes: Arc<AtomicU64>,
-}
+pub(super) struct Face;
 
 impl ClientHandler for Face {
     fn get_info(&self) -> ClientConfig {
         // Servers that know nothing newer accept a handshake with this version.
         ClientConfig::new(ClientCapabilities::default(), Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
-    }
-
-    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.changes.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -68,6 +64,18 @@ pub(super) struct Parts {
     #[cfg(unix)]
     pub(super) process: Option<Process>,
     pub(super) stderr: Arc<Stderr>,
+    pub(super) notices: Arc<Notices>,
+}
+
+/// What a request brings along, and what it allows.
+#[derive(Default)]
+pub(super) struct Terms {
+    /// Its `_meta`.
+    pub(super) meta: Map<String, Value>,
+    /// The maximum time of the answer.
+    pub(super) limit: Duration,
+    /// Receives the progress that the server reports.
+    pub(super) progress: Option<OnProgress>,
 }
 
 impl Connection {
@@ -75,12 +83,13 @@ impl Connection {
         Connection {
             server: server.to_owned(),
             peer: parts.running.peer().clone(),
-            changes: Arc::clone(&parts.running.service().changes),
+            notices: parts.notices,
             running: Mutex::new(Some(parts.running)),
             #[cfg(unix)]
             process: parts.process,
             stderr: parts.stderr,
-            listed: Mutex::default(),
+            tools: Mutex::default(),
+            offers: Mutex::default(),
             answered: AtomicBool::new(false),
             gone: AtomicBool::new(false),
         }
@@ -96,11 +105,18 @@ impl Connection {
     }
 
     pub(super) fn changes(&self) -> u64 {
-        self.changes.load(Ordering::Relaxed)
+        self.notices.changes()
     }
 
-    /// Checks whether the server reports changes of its list of tools. In the revision without a handshake this would
-    /// need a subscription.
+    /// Checks whether the server has announced resources, and whether it has announced prompts.
+    pub(super) fn has_resources_and_prompts(&self) -> (bool, bool) {
+        let info = self.peer.peer_info();
+        let capabilities = info.as_deref().map(|info| &info.capabilities);
+        capabilities.map_or((false, false), |all| (all.resources.is_some(), all.prompts.is_some()))
+    }
+
+    /// Checks whether the server reports changes of its lists. In the revision without a handshake this would need a
+    /// subscription.
     pub(super) fn tells_changes(&self) -> bool {
         self.peer.peer_info().is_some_and(|info| info.protocol_version.has_initialize())
     }
@@ -119,14 +135,9 @@ impl Connection {
 
     /// Sends a request and waits for its result. If the future is dropped before that, the server is notified that the
     /// request is cancelled.
-    pub(super) async fn request(
-        &self,
-        what: &str,
-        request: ClientRequest,
-        meta: Map<String, Value>,
-        limit: Duration,
-    ) -> Result<Value, CallError> {
-        let answer = match timeout(limit, self.exchange(request, meta)).await {
+    pub(super) async fn request(&self, what: &str, request: ClientRequest, terms: Terms) -> Result<Value, CallError> {
+        let limit = terms.limit;
+        let answer = match timeout(limit, self.exchange(request, terms)).await {
             Ok(answer) => answer,
             Err(_elapsed) => return Err(self.timed_out(what, limit)),
         };
@@ -139,10 +150,14 @@ impl Connection {
         }
     }
 
-    async fn exchange(&self, request: ClientRequest, meta: Map<String, Value>) -> Result<Value, ServiceError> {
-        let options = PeerRequestOptions::no_options().with_meta(meta.into());
+    async fn exchange(&self, mut request: ClientRequest, terms: Terms) -> Result<Value, ServiceError> {
+        let options = PeerRequestOptions::no_options().with_meta(terms.meta.into());
+        if let Some(progress) = terms.progress {
+            request.extensions_mut().insert(Listener(progress));
+        }
         let handle = self.peer.send_cancellable_request(request, options).await?;
-        let mut giving_up = GivingUp { peer: &self.peer, id: Some(handle.id) };
+        let (peer, notices) = (&self.peer, &*self.notices);
+        let mut giving_up = GivingUp { peer, id: Some(handle.id), notices, token: handle.progress_token };
         let answer = handle.rx.await;
         giving_up.id = None;
         let result = answer.map_err(|_dropped| ServiceError::TransportClosed)??;
@@ -238,14 +253,18 @@ fn is_too_large(error: &DynamicTransportError) -> bool {
     bounded::is_too_large(&error.error.to_string())
 }
 
-/// Notifies the server, when dropped, that the request is cancelled.
+/// Notifies the server, when dropped, that the request is cancelled, unless it was answered. Its progress is no longer
+/// heard.
 struct GivingUp<'a> {
     peer: &'a Peer<RoleClient>,
     id: Option<RequestId>,
+    notices: &'a Notices,
+    token: ProgressToken,
 }
 
 impl Drop for GivingUp<'_> {
     fn drop(&mut self) {
+        self.notices.forget(&self.token);
         let Some(id) = self.id.take() else { return };
         let reason = Some("the caller no longer waits for the answer".to_owned());
         let params = CancelledNotificationParam::new(Some(id), reason);

@@ -26,6 +26,10 @@ pub(super) const UNREADABLE: ErrorCode = ErrorCode(-1_600_002);
 /// The maximum number of values in a message. A parsed value takes up to a hundred times its two bytes of text.
 const MAX_VALUES: usize = 2_000_000;
 
+/// The notifications that a list has changed.
+const LISTS_CHANGED: [&str; 3] =
+    ["notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/prompts/list_changed"];
+
 /// The content of a line.
 pub(super) enum Line {
     Message(Box<Message>),
@@ -58,11 +62,13 @@ pub(super) fn read(line: &[u8]) -> Line {
         Err(error) => return unread(line, &error),
     };
     match (envelope.method.as_deref(), envelope.id) {
-        (Some("notifications/tools/list_changed"), None) => {
+        (Some(method), None) if LISTS_CHANGED.contains(&method) => {
+            // Which list has changed makes no difference.
             let changed = ToolListChangedNotification { method: Default::default(), extensions: Default::default() };
             message(JsonRpcMessage::notification(ServerNotification::ToolListChangedNotification(changed)))
         }
-        // Progress, logs and similar notifications are not used, so they are dropped.
+        (Some("notifications/progress"), None) => serde_json::from_slice(line).map_or(Line::Unasked, message),
+        // Logs and similar notifications are not used, so they are dropped.
         (Some(_), None) => Line::Unasked,
         (Some(_), Some(_)) => match serde_json::from_slice(line) {
             Ok(request) => message(request),

@@ -16,7 +16,9 @@ mod expand;
 mod http;
 mod intake;
 mod lines;
+mod lists;
 mod message;
+mod notices;
 mod open;
 #[cfg(unix)]
 mod process;
@@ -24,7 +26,6 @@ mod secrets;
 mod slot;
 mod sse;
 mod stderr;
-mod tools;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,18 +34,22 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use portolan_core::diagnostic::closest;
 use portolan_core::graph::DEFAULT_CALL_TIMEOUT_MS;
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientRequest, CompleteRequest, CompleteRequestParams, GetPromptRequest,
+    GetPromptRequestParams, ReadResourceRequest, ReadResourceRequestParams,
+};
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use connection::Connection;
+use connection::{Connection, Terms};
 use slot::Slot;
 
 pub use crate::library::ServerSetup;
 pub use error::{CallError, CallErrorKind};
+pub use lists::{Offers, Tool};
+pub use notices::{OnProgress, Progress};
 pub use stderr::OnStderr;
-pub use tools::Tool;
 
 /// The options for all servers of a pool.
 #[derive(Clone)]
@@ -80,7 +85,7 @@ impl Default for PoolOptions {
 }
 
 /// A tool call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ToolCall<'a> {
     /// The server.
     pub server: &'a str,
@@ -94,6 +99,63 @@ pub struct ToolCall<'a> {
     pub in_all: Option<Duration>,
     /// The `_meta` of the request, for example `traceparent`.
     pub meta: Map<String, Value>,
+    /// A listener of the progress that the server reports, in the order in which it reports it, and never after the result.
+    pub progress: Option<OnProgress>,
+}
+
+/// A request for what a server offers besides tools.
+#[derive(Clone)]
+pub struct OfferRequest<'a> {
+    /// The server.
+    pub server: &'a str,
+    /// What is requested.
+    pub wanted: OfferWanted,
+    /// The maximum time of the server's answer, without its start.
+    pub timeout: Duration,
+    /// The `_meta` of the request.
+    pub meta: Map<String, Value>,
+    /// A listener of the progress that the server reports.
+    pub progress: Option<OnProgress>,
+}
+
+/// What is requested of a server's resources and prompts.
+#[derive(Clone, Debug)]
+pub enum OfferWanted {
+    /// The contents of a resource.
+    Resource {
+        /// Its address.
+        uri: String,
+    },
+    /// The messages of a prompt.
+    Prompt {
+        /// Its name.
+        name: String,
+        /// Its arguments.
+        arguments: Map<String, Value>,
+    },
+    /// The values that complete an argument of a prompt, or a variable of a resource's address: the parameters of the
+    /// method `completion/complete`.
+    Completion(Box<CompleteRequestParams>),
+}
+
+impl OfferWanted {
+    fn request(self) -> (String, ClientRequest) {
+        match self {
+            OfferWanted::Resource { uri } => (
+                format!("resource `{uri}`"),
+                ClientRequest::ReadResourceRequest(ReadResourceRequest::new(ReadResourceRequestParams::new(uri))),
+            ),
+            OfferWanted::Prompt { name, arguments } => (
+                format!("prompt `{name}`"),
+                ClientRequest::GetPromptRequest(GetPromptRequest::new(
+                    GetPromptRequestParams::new(name).with_arguments(arguments),
+                )),
+            ),
+            OfferWanted::Completion(params) => {
+                ("`completion/complete`".to_owned(), ClientRequest::CompleteRequest(CompleteRequest::new(*params)))
+            }
+        }
+    }
 }
 
 /// What a server reports about itself.
@@ -150,23 +212,36 @@ impl Servers {
         let params = CallToolRequestParams::new(call.tool.to_owned()).with_arguments(call.arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let what = format!("tool `{}`", call.tool);
-        let result = connection.request(&what, request, call.meta, left).await?;
-        match result.get("resultType").and_then(Value::as_str) {
-            None | Some("complete") => Ok(result),
-            Some(other) => {
-                let message =
-                    format!("{what} of server `{}` did not complete in a single call (`{other}`)", call.server);
-                let help = "call a tool that answers at once: further input cannot be provided";
-                Err(connection.error(CallErrorKind::Unusable, message, help))
-            }
-        }
+        let terms = Terms { meta: call.meta, limit: left, progress: call.progress };
+        complete(&connection, &what, connection.request(&what, request, terms).await?)
+    }
+
+    /// Requests what a server offers besides tools, and returns the result as the server wrote it. Dropping the future
+    /// cancels the request.
+    pub async fn request(&self, request: OfferRequest<'_>) -> Result<Value, CallError> {
+        let connection = self.connection(request.server).await?;
+        let (what, wanted) = request.wanted.request();
+        let terms = Terms { meta: request.meta, limit: request.timeout, progress: request.progress };
+        complete(&connection, &what, connection.request(&what, wanted, terms).await?)
     }
 
     /// Returns the tools of a server. They are cached until the server reports a change, or, if it does not report
     /// changes, for the time that it allowed.
     pub async fn tools(&self, server: &str) -> Result<Arc<[Tool]>, CallError> {
+        let limit = self.limit(server)?;
+        self.connection(server).await?.tools(limit).await
+    }
+
+    /// Returns the resources and prompts of a server. They are cached as the tools are.
+    pub async fn offers(&self, server: &str) -> Result<Arc<Offers>, CallError> {
+        let limit = self.limit(server)?;
+        self.connection(server).await?.offers(limit).await
+    }
+
+    /// Returns the time limit of a list.
+    fn limit(&self, server: &str) -> Result<Duration, CallError> {
         let limit = self.slot(server)?.setup.server.timeout_ms.unwrap_or(DEFAULT_CALL_TIMEOUT_MS);
-        self.connection(server).await?.tools(Duration::from_millis(limit)).await
+        Ok(Duration::from_millis(limit))
     }
 
     /// Returns what a server reported about itself when it was started.
@@ -224,6 +299,19 @@ impl Drop for Servers {
         for slot in self.slots.values() {
             // Dropping a connection kills its process.
             drop(slot.close());
+        }
+    }
+}
+
+/// Returns a result that is complete, and refuses one that requires another request.
+fn complete(connection: &Connection, what: &str, result: Value) -> Result<Value, CallError> {
+    match result.get("resultType").and_then(Value::as_str) {
+        None | Some("complete") => Ok(result),
+        Some(other) => {
+            let server = &connection.server;
+            let message = format!("{what} of server `{server}` did not complete in a single call (`{other}`)");
+            let help = "call a tool that answers at once: further input cannot be provided";
+            Err(connection.error(CallErrorKind::Unusable, message, help))
         }
     }
 }

@@ -13,7 +13,6 @@ use portolan_core::graph::{Builtin, Transport};
 use rmcp::RoleClient;
 use rmcp::model::{ErrorCode, ProtocolVersion};
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt};
-use rmcp::transport::IntoTransport;
 use tokio::time::timeout;
 
 use super::connection::{Connection, Face, Parts};
@@ -23,6 +22,7 @@ use super::http::reason;
 use super::intake::Intake;
 use super::lines::Lines;
 use super::message::UNREADABLE;
+use super::notices::Watched;
 use super::stderr::Stderr;
 use super::{CallError, CallErrorKind, Grace, PoolOptions, ServerSetup, seconds};
 use crate::builtin;
@@ -169,18 +169,20 @@ impl Opening<'_> {
     }
 
     /// Performs the handshake over an open transport.
-    pub(super) async fn shake<T, E, A>(&self, transport: T, mode: ClientLifecycleMode) -> Result<Parts, Refusal>
+    pub(super) async fn shake<T>(&self, transport: T, mode: ClientLifecycleMode) -> Result<Parts, Refusal>
     where
-        T: IntoTransport<RoleClient, E, A>,
-        E: std::error::Error + Send + Sync + 'static,
+        T: rmcp::transport::Transport<RoleClient> + 'static,
     {
-        let greeting = Face { changes: Arc::default() }.serve_with_lifecycle(transport, mode);
+        let notices = Arc::default();
+        let watched = Watched { transport, notices: Arc::clone(&notices) };
+        let greeting = Face.serve_with_lifecycle(watched, mode);
         match timeout(self.options.handshake_timeout, greeting).await {
             Ok(Ok(running)) => Ok(Parts {
                 running,
                 #[cfg(unix)]
                 process: None,
                 stderr: Arc::clone(self.stderr),
+                notices,
             }),
             Ok(Err(error)) => Err(Refusal::Error(Box::new(error))),
             Err(_elapsed) => Err(Refusal::Silence(self.options.handshake_timeout)),

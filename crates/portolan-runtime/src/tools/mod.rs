@@ -146,7 +146,8 @@ async fn perform(
     let arguments = call.arguments.as_object().cloned().unwrap_or_default();
     // The limits of this call and of the run include the start of the server.
     let in_all = call.timeout_ms.map(Duration::from_millis).into_iter().chain(left).min();
-    let wanted = servers::ToolCall { server: &call.server, tool: &call.tool, arguments, timeout, in_all, meta };
+    let wanted =
+        servers::ToolCall { server: &call.server, tool: &call.tool, arguments, timeout, in_all, meta, progress: None };
     match servers.call(wanted).await {
         Ok(answer) => {
             let prefer = if call.text_first { Prefer::Text } else { Prefer::Structured };

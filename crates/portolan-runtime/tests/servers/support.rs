@@ -88,7 +88,7 @@ impl World {
 
 pub(crate) fn call<'a>(server: &'a str, tool: &'a str, arguments: Value, timeout: Duration) -> ToolCall<'a> {
     let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-    ToolCall { server, tool, arguments, timeout, in_all: None, meta: Map::new() }
+    ToolCall { server, tool, arguments, timeout, in_all: None, meta: Map::new(), progress: None }
 }
 
 pub(crate) fn server(name: &str, transport: Transport) -> Server {

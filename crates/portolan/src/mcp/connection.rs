@@ -11,7 +11,8 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::face::{Face, Manners, Toolset};
+use super::face::Face;
+use super::toolset::{Manners, Toolset};
 use super::transport::Lines;
 
 /// How long a client that reads no more can delay the process, once its calls have been dropped.

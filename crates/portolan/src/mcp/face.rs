@@ -1,7 +1,6 @@
 //! The behaviour that all toolsets share: initialization, unknown requests, and cancellation.
 
 use std::collections::BTreeSet;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,13 +9,12 @@ use portolan_core::diagnostic::clip;
 use portolan_runtime::service::ServiceError;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, CompletionInfo, ConstString, ContentBlock, CustomRequest, CustomResult, ErrorCode,
-    GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams, Prompt, ProtocolVersion,
-    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
-    ResourceContents, ResourceTemplate, ResourceUpdatedNotificationParam, ResourcesCapability, ServerConfig,
-    SetLevelRequestMethod, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool,
+    CompleteResult, ConstString, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestMethod,
+    GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod,
+    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestMethod,
+    ReadResourceRequestParams, ReadResourceResponse, ResourceUpdatedNotificationParam, ResourcesCapability,
+    ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool,
     UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
@@ -27,138 +25,13 @@ use tokio::task::JoinSet;
 use tracing::{Level, info};
 
 use super::http::Metrics;
-use super::project::Project;
 use super::sender;
 use super::subscriptions::Subscriptions;
-use super::transport::Bounds;
+use super::toolset::Toolset;
 use crate::http::Scope;
 
 /// The source of the events of calls in a log.
 const LOG: &str = "portolan::mcp";
-
-/// The future result of a call.
-pub(super) type Answer<'a> = Pin<Box<dyn Future<Output = Result<CallToolResponse, ErrorData>> + Send + 'a>>;
-
-/// The future contents of a resource. `None` if there is no resource of that address.
-pub(super) type Text<'a> = Pin<Box<dyn Future<Output = Option<Result<ResourceContents, ServiceError>>> + Send + 'a>>;
-
-/// The future messages of a prompt. `None` if there is no prompt of that name.
-pub(super) type Messages<'a> =
-    Pin<Box<dyn Future<Output = Option<Result<GetPromptResponse, ServiceError>>> + Send + 'a>>;
-
-/// The future tools of a list.
-pub(super) type Listing<'a> = Pin<Box<dyn Future<Output = Vec<Tool>> + Send + 'a>>;
-
-/// The future values that complete an argument.
-pub(super) type Completion<'a> = Pin<Box<dyn Future<Output = Vec<String>> + Send + 'a>>;
-
-/// A future without a result.
-pub(super) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// The parameters of a toolset's connection.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Manners {
-    /// The limits of a message.
-    pub(super) bounds: Bounds,
-    /// How long calls may continue after the client has left: a shell's pipe closes right after its last request.
-    pub(super) parting: Duration,
-}
-
-impl Default for Manners {
-    /// Returns the parameters of the toolsets that lead agents. Most running checks can finish within them.
-    fn default() -> Manners {
-        Manners { bounds: Bounds { line: 4 << 20, values: 50_000 }, parting: Duration::from_secs(5) }
-    }
-}
-
-/// A set of tools. It is used as a trait object: otherwise rmcp's server code would be compiled for each type.
-pub(super) trait Toolset: Send + Sync {
-    /// Returns the parameters of its connection.
-    fn manners(&self) -> Manners {
-        Manners::default()
-    }
-
-    /// Returns its server information.
-    fn about(&self) -> ServerConfig;
-
-    /// Returns its tools, in the order in which they are listed.
-    fn tools(&self) -> Vec<Tool>;
-
-    /// Returns the tools for a client whose list may depend on the position of runs.
-    fn open_tools(&self) -> Listing<'_> {
-        Box::pin(async { self.tools() })
-    }
-
-    /// Checks whether it answers calls of a tool, which need not be listed.
-    fn has(&self, tool: &str) -> bool {
-        self.tools().iter().any(|known| known.name == tool)
-    }
-
-    /// Returns the scope that a call of a tool needs.
-    fn scope(&self, tool: &str) -> Scope;
-
-    /// Returns a receiver that changes with the list of tools, or `None` if the list never changes.
-    fn changes(&self) -> Option<watch::Receiver<u64>> {
-        None
-    }
-
-    /// Returns the prompts and resources of the project, if it offers them.
-    fn project(&self) -> Option<&Project> {
-        None
-    }
-
-    /// Returns its resources.
-    fn resources(&self) -> Vec<Resource> {
-        self.project().map(Project::resources).unwrap_or_default()
-    }
-
-    /// Returns the forms of the addresses of its resources.
-    fn templates(&self) -> Vec<ResourceTemplate> {
-        self.project().map(Project::templates).unwrap_or_default()
-    }
-
-    /// Reads a resource.
-    fn read<'a>(&'a self, uri: &'a str, context: &'a RequestContext<RoleServer>) -> Text<'a> {
-        Box::pin(async move { self.project()?.read(uri, context).await })
-    }
-
-    /// Returns its prompts.
-    fn prompts(&self) -> Vec<Prompt> {
-        self.project().map(Project::prompts).unwrap_or_default()
-    }
-
-    /// Returns the messages of a prompt.
-    fn prompt<'a>(
-        &'a self,
-        request: &'a GetPromptRequestParams,
-        context: &'a RequestContext<RoleServer>,
-    ) -> Messages<'a> {
-        Box::pin(async move { self.project()?.prompt(request, context).await })
-    }
-
-    /// Returns the values that complete an argument of a prompt or a variable of an address.
-    fn complete<'a>(&'a self, request: &'a CompleteRequestParams) -> Completion<'a> {
-        Box::pin(async move {
-            match self.project() {
-                Some(project) => project.complete(request).await,
-                None => Vec::new(),
-            }
-        })
-    }
-
-    /// Returns a receiver that changes when the text of a resource may have, or `None` if there is no such resource.
-    fn updates(&self, uri: &str) -> Option<watch::Receiver<u64>> {
-        self.project()?.updates(uri)
-    }
-
-    /// Returns the work of a session beside its calls. It is dropped when the session ends.
-    fn beside(&self, _peer: Peer<RoleServer>) -> Option<Work> {
-        None
-    }
-
-    /// Calls a tool. Dropping the future cancels the call and its work.
-    fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_>;
-}
 
 /// A toolset as an MCP server.
 pub(super) struct Face {
@@ -227,12 +100,40 @@ impl Face {
     }
 
     /// Notifies a session of every new list of tools, until it ends.
-    async fn tell_of_lists(&self, peer: &Peer<RoleServer>) {
+    async fn tell_of_tools(&self, peer: &Peer<RoleServer>) {
         let Some(mut changes) = self.toolset.changes() else { return };
         while self.has_changed(&mut changes).await {
             if peer.notify_tool_list_changed().await.is_err() {
                 return;
             }
+        }
+    }
+
+    /// Notifies a session of new lists of resources and prompts, until it ends.
+    async fn tell_of_offers(&self, peer: &Peer<RoleServer>) {
+        let Some(mut changes) = self.toolset.offer_changes() else { return };
+        while self.has_changed(&mut changes).await {
+            // Which of them has changed makes no difference: a client lists both again.
+            let told = tokio::join!(peer.notify_resource_list_changed(), peer.notify_prompt_list_changed());
+            if told.0.and(told.1).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Waits for an answer, unless the client cancels the request or the server ends. Then the work of the request is
+    /// dropped.
+    async fn unless_cancelled<T>(
+        &self,
+        cancelled: impl Future<Output = ()>,
+        answer: impl Future<Output = Result<T, ErrorData>>,
+    ) -> Result<T, ErrorData> {
+        tokio::select! {
+            // A cancellation takes precedence over an answer that arrives at the same time.
+            biased;
+            () = cancelled => Err(ErrorData::internal_error("the call was cancelled", None)),
+            () = self.end() => Err(ErrorData::internal_error("the call was dropped: the server is shutting down", None)),
+            answer = answer => answer,
         }
     }
 
@@ -255,10 +156,6 @@ impl Face {
             }
         }
     }
-}
-
-fn internal(error: &ServiceError) -> ErrorData {
-    ErrorData::internal_error(error.to_string(), None)
 }
 
 /// Returns the answer to a refused call.
@@ -306,7 +203,8 @@ impl ServerHandler for Face {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         // A repeated `initialized` must not start the work of the session twice.
         if !self.is_begun.swap(true, Ordering::Relaxed) {
-            tokio::join!(self.tell_of_lists(&context.peer), self.work_beside(&context.peer));
+            let peer = &context.peer;
+            tokio::join!(self.tell_of_tools(peer), self.tell_of_offers(peer), self.work_beside(peer));
         }
     }
 
@@ -343,13 +241,16 @@ impl ServerHandler for Face {
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let has_lists = self.toolset.changes().is_some();
         let has_resources = self.toolset.about().capabilities.resources.is_some();
-        if !has_lists && !has_resources {
+        let has_offers = self.toolset.offer_changes().is_some();
+        if !has_lists && !has_resources && !has_offers {
             return None;
         }
         let wanted = requested.resource_subscriptions.iter().flatten();
         let uris: Vec<String> = wanted.filter(|uri| self.toolset.updates(uri).is_some()).cloned().collect();
         let mut filter = SubscriptionFilter::new();
         filter.tools_list_changed = has_lists.then_some(true);
+        filter.resources_list_changed = has_offers.then_some(true);
+        filter.prompts_list_changed = has_offers.then_some(true);
         filter.resource_subscriptions = (!uris.is_empty()).then_some(uris);
         Some(filter)
     }
@@ -365,6 +266,20 @@ impl ServerHandler for Face {
             let sink = context.sink().clone();
             telling.spawn(async move {
                 while changes.changed().await.is_ok() && sink.notify_tool_list_changed().await.is_ok() {}
+            });
+        }
+        let wants_offers = wanted.resources_list_changed == Some(true) || wanted.prompts_list_changed == Some(true);
+        if let Some(mut changes) = self.toolset.offer_changes().filter(|_| wants_offers) {
+            let sink = context.sink().clone();
+            let wanted = (wanted.resources_list_changed == Some(true), wanted.prompts_list_changed == Some(true));
+            telling.spawn(async move {
+                while changes.changed().await.is_ok() {
+                    let told = (!wanted.0 || sink.notify_resource_list_changed().await.is_ok())
+                        && (!wanted.1 || sink.notify_prompt_list_changed().await.is_ok());
+                    if !told {
+                        return;
+                    }
+                }
             });
         }
         // A client may name a resource several times, and is notified once.
@@ -433,10 +348,11 @@ impl ServerHandler for Face {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         sender::may_read(&context)?;
-        let Some(contents) = self.toolset.read(&request.uri, &context).await else {
-            return Err(self.no_resource::<ReadResourceRequestMethod>(&request.uri));
+        let reading = async {
+            let contents = self.toolset.read(&request.uri, &context).await;
+            contents.unwrap_or_else(|| Err(self.no_resource::<ReadResourceRequestMethod>(&request.uri)))
         };
-        Ok(ReadResourceResult::new(vec![contents.map_err(|error| internal(&error))?]).into())
+        Ok(self.unless_cancelled(context.ct.cancelled(), reading).await?.into())
     }
 
     async fn list_resource_templates(
@@ -474,10 +390,12 @@ impl ServerHandler for Face {
             return Err(ErrorData::method_not_found::<GetPromptRequestMethod>());
         }
         sender::may_read(&context)?;
-        let Some(messages) = self.toolset.prompt(&request, &context).await else {
-            return Err(ErrorData::invalid_params(format!("there is no prompt `{}`", clip(&request.name)), None));
+        let prompting = async {
+            let messages = self.toolset.prompt(&request, &context).await;
+            let unknown = || ErrorData::invalid_params(format!("there is no prompt `{}`", clip(&request.name)), None);
+            messages.unwrap_or_else(|| Err(unknown()))
         };
-        messages.map_err(|error| internal(&error))
+        self.unless_cancelled(context.ct.cancelled(), prompting).await
     }
 
     async fn complete(
@@ -489,9 +407,7 @@ impl ServerHandler for Face {
             return Err(ErrorData::method_not_found::<CompleteRequestMethod>());
         }
         sender::may_read(&context)?;
-        let values = self.toolset.complete(&request).await;
-        let completion = CompletionInfo::new(values).map_err(|error| ErrorData::internal_error(error, None))?;
-        Ok(CompleteResult::new(completion))
+        Ok(CompleteResult::new(self.toolset.complete(&request, &context).await))
     }
 
     /// Returns a tool, by whose schema rmcp checks the headers of a call over HTTP.
@@ -520,19 +436,13 @@ impl ServerHandler for Face {
         let cancelled = context.ct.clone();
         let (tool, begun) = (request.name.clone(), Instant::now());
         let scope = self.toolset.scope(&tool);
-        let answer = tokio::select! {
-            // A cancellation takes precedence over an answer that arrives at the same time.
-            biased;
-            // The call is dropped, which also ends its work.
-            () = cancelled.cancelled() => Err(ErrorData::internal_error("the call was cancelled", None)),
-            () = self.end() => Err(ErrorData::internal_error("the call was dropped: the server is shutting down", None)),
-            answer = async {
-                match sender::may_call(&context, &request.name, scope) {
-                    Ok(()) => self.toolset.call(request, context).await,
-                    Err(refused) => Ok(self::refused(&refused)),
-                }
-            } => answer,
+        let answer = async {
+            match sender::may_call(&context, &request.name, scope) {
+                Ok(()) => self.toolset.call(request, context).await,
+                Err(refused) => Ok(self::refused(&refused)),
+            }
         };
+        let answer = self.unless_cancelled(cancelled.cancelled(), answer).await;
         self.count(&tool, &answer, begun.elapsed());
         answer
     }

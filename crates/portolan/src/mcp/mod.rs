@@ -25,6 +25,7 @@ mod sender;
 mod several;
 mod subscriptions;
 mod tasks;
+mod toolset;
 mod transport;
 
 pub(crate) use author::serving as author;

@@ -1,4 +1,5 @@
-//! Progress notifications of a call: for every node, and for the checks of a report, limited in rate.
+//! Progress notifications of a call: for every node, for the checks of a report, and as other servers report it, limited in
+//! rate.
 //!
 //! Up to [`BURST`] notifications are sent without delay, so that a graph of the usual size is reported completely. Of a
 //! loop with a hundred thousand passes, about [`A_SECOND`] nodes a second are reported, and always the last one.
@@ -9,6 +10,7 @@ use std::time::Duration;
 use portolan_core::present::function_word;
 use portolan_runtime::drive::{ExecutionObserver, NodeEnd};
 use portolan_runtime::runner::{CheckOutput, Listener};
+use portolan_runtime::servers::{OnProgress, Progress as Reported};
 use portolan_runtime::service::{Act, Caller, Request, Service, ServiceError, View};
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
@@ -44,8 +46,9 @@ struct State {
 }
 
 struct Node {
-    count: u64,
-    said: String,
+    count: f64,
+    total: Option<f64>,
+    said: Option<String>,
 }
 
 impl News {
@@ -58,7 +61,7 @@ impl News {
         let (id, kind) = (&ended.node.id, function_word(&ended.node.kind));
         let path = ended.path.text();
         let said = if path.is_empty() { format!("{id} ({kind})") } else { format!("{path}/{id} ({kind})") };
-        self.add(|_| Node { count: ended.index + 1, said });
+        self.add(|_| Node { count: (ended.index + 1) as f64, total: None, said: Some(said) });
     }
 
     fn heard(&self, heard: &CheckOutput<'_>) {
@@ -68,7 +71,7 @@ impl News {
         };
         self.add(|state| {
             state.heard += 1;
-            Node { count: state.heard, said }
+            Node { count: state.heard as f64, total: None, said: Some(said) }
         });
     }
 
@@ -118,6 +121,14 @@ impl Progress {
         Listener::new(move |heard| news.heard(heard))
     }
 
+    /// Returns the listener of a server's request, whose progress is passed on as the server reports it.
+    pub(super) fn of_server(&self) -> OnProgress {
+        let news = Arc::clone(&self.news);
+        Arc::new(move |Reported { progress, total, message }| {
+            news.add(|_| Node { count: progress, total, said: message });
+        })
+    }
+
     /// Notifies the client during the run. All notifications are written before this returns.
     pub(super) async fn told_during<T>(&self, running: impl Future<Output = T>, peer: &Peer<RoleServer>) -> T {
         let run = async {
@@ -136,9 +147,10 @@ impl Progress {
             room = (room + now.duration_since(counted).as_secs_f64() * A_SECOND).min(BURST as f64);
             counted = now;
             let (nodes, over) = self.news.take(room);
-            for Node { count, said } in nodes {
+            for Node { count, total, said } in nodes {
                 room -= 1.0;
-                let told = ProgressNotificationParam::new(self.token.clone(), count as f64).with_message(said);
+                let mut told = ProgressNotificationParam::new(self.token.clone(), count);
+                (told.total, told.message) = (total, said);
                 if peer.notify_progress(told).await.is_err() {
                     // The client has gone.
                     return;
@@ -187,12 +199,12 @@ mod tests {
 
     fn news(count: u64) -> News {
         let news = News::default();
-        news.state().nodes = (1..=count).map(|count| Node { count, said: String::new() }).collect();
+        news.state().nodes = (1..=count).map(|count| Node { count: count as f64, total: None, said: None }).collect();
         news
     }
 
     fn counts(nodes: &[Node]) -> Vec<u64> {
-        nodes.iter().map(|node| node.count).collect()
+        nodes.iter().map(|node| node.count as u64).collect()
     }
 
     #[test]

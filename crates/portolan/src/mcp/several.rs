@@ -7,15 +7,15 @@ use portolan_core::diagnostic::list;
 use portolan_runtime::service::ServiceError;
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequestParams, CompleteRequestParams, GetPromptRequestParams, Implementation, Prompt, Resource,
-    ResourceTemplate, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CompleteRequestParams, CompletionInfo, GetPromptRequestParams, Implementation, Prompt,
+    Resource, ResourceTemplate, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{Peer, RequestContext};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 use super::connection::serve_stdio;
-use super::face::{Answer, Completion, Listing, Manners, Messages, Text, Toolset, Work};
+use super::toolset::{Answer, Completion, Listing, Manners, Messages, Text, Toolset, Work};
 use super::transport::Bounds;
 use crate::http::Scope;
 
@@ -120,6 +120,10 @@ impl Toolset for Several {
         let resources = each.iter().filter_map(|set| set.resources.clone());
         capabilities.resources = resources.max_by_key(|resources| resources.subscribe == Some(true));
         capabilities.prompts = each.iter().find_map(|set| set.prompts.clone());
+        if self.offer_changes().is_some() {
+            capabilities.resources.get_or_insert_default().list_changed = Some(true);
+            capabilities.prompts.get_or_insert_default().list_changed = Some(true);
+        }
         capabilities.completions = each.iter().find_map(|set| set.completions.clone());
         let texts: Vec<String> = self.sets.iter().filter_map(|set| set.about().instructions).collect();
         ServerConfig::new(capabilities)
@@ -150,6 +154,11 @@ impl Toolset for Several {
     /// Returns the changes of the only list that can change: that of graphs, or of other servers' tools.
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         self.sets.iter().find_map(|set| set.changes())
+    }
+
+    /// Returns the changes of the only lists that a client is notified of: those of other servers.
+    fn offer_changes(&self) -> Option<watch::Receiver<u64>> {
+        self.sets.iter().find_map(|set| set.offer_changes())
     }
 
     fn resources(&self) -> Vec<Resource> {
@@ -195,15 +204,19 @@ impl Toolset for Several {
         })
     }
 
-    fn complete<'a>(&'a self, request: &'a CompleteRequestParams) -> Completion<'a> {
+    fn complete<'a>(
+        &'a self,
+        request: &'a CompleteRequestParams,
+        context: &'a RequestContext<RoleServer>,
+    ) -> Completion<'a> {
         Box::pin(async move {
             for set in &self.sets {
-                let values = set.complete(request).await;
-                if !values.is_empty() {
-                    return values;
+                let completion = set.complete(request, context).await;
+                if !completion.values.is_empty() {
+                    return completion;
                 }
             }
-            Vec::new()
+            CompletionInfo::default()
         })
     }
 

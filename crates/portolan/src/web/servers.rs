@@ -208,6 +208,7 @@ pub(super) async fn call(State(studio): State<Arc<Studio>>, Body(wanted): Body<C
         timeout: LONGEST,
         in_all: Some(LONGEST * 2),
         meta: Map::new(),
+        progress: None,
     });
     let told = match called.await {
         Ok(reply) => {

@@ -3,8 +3,8 @@
     pip install mcp==2.3.0
     python crates/portolan/tests/clients/gate.py target/debug/portolan [CALLS]
 
-The official servers `everything` and `filesystem` answer through the gate as they do without it, images and structured results
-included; a step denies what it denies; the official filesystem server is not asked to write outside of what the guards allow.
+The official servers `everything` and `filesystem` answer through the gate as they do without it, images, structured results,
+resources, prompts, completions and progress included; a step denies what it denies; the official filesystem server is not asked to write outside of what the guards allow.
 Then CALLS calls (3000 by default), 64 at a time, go to three servers, of which one ends at every hundredth of its calls:
 each answer is its caller's, and the memory of the gate does not grow.
 
@@ -23,6 +23,7 @@ from pathlib import Path
 
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
+from mcp_types import PromptReference
 
 PACKAGES = ["@modelcontextprotocol/server-everything@2026.8.31", "@modelcontextprotocol/server-filesystem@2026.8.31"]
 
@@ -96,6 +97,47 @@ async def answers_are_the_servers_own(gate, direct, project, environment):
             assert name in tools, f"`everything` has no {name}: {sorted(tools)}"
             wanted, got = await there.call_tool(name, arguments), await here.call_tool(name, arguments)
             assert plain(got) == plain(wanted), f"{name}: {plain(got)} instead of {plain(wanted)}"
+
+
+async def offers_are_the_servers_own(gate, direct, project, environment):
+    """Resources, prompts, completions and progress of `everything`, with the gate and without it."""
+    async with client(direct, project, environment) as there, client(gate, project, environment) as here:
+        lists = [(await at.list_resources()).resources for at in (there, here)]
+        wanted = {resource.uri: resource.model_dump() for resource in lists[0]}
+        got = {resource.uri: resource.model_dump() for resource in lists[1]}
+        assert len(wanted) > 3 and all(got.get(uri) == one for uri, one in wanted.items()), (wanted, got)
+        templates = [(await at.list_resource_templates()).resource_templates for at in (there, here)]
+        assert templates[0] and all(template in templates[1] for template in templates[0]), templates
+        # One that is listed, and one that only a template describes. Dynamic ones contain the time.
+        for uri in [next(iter(wanted)), templates[0][0].uri_template.replace("{resourceId}", "3")]:
+            read = [(await at.read_resource(uri)).model_dump_json() for at in (there, here)]
+            read = [re.sub(r"\d+:\d+:\d+", "TIME", text) for text in read]
+            assert read[0] == read[1], read
+        prompts = [{one.name: one for one in (await at.list_prompts()).prompts} for at in (there, here)]
+        assert prompts[0] and all(prompts[1].get(name) == one for name, one in prompts[0].items()), prompts
+        for name, prompt in prompts[0].items():
+            given = {argument.name: "1" for argument in prompt.arguments or []}
+            texts = []
+            for at in (there, here):
+                try:
+                    texts.append((await at.get_prompt(name, given)).model_dump())
+                except Exception as error:  # what the server does not accept, it refuses through the gate, too
+                    texts.append(error.error.code)
+            assert texts[0] == texts[1], f"{name}: {texts}"
+        asked = PromptReference(type="ref/prompt", name="completable-prompt")
+        completed = [(await at.complete(asked, {"name": "department", "value": "S"})) for at in (there, here)]
+        assert completed[0].completion.values and completed[0].completion == completed[1].completion, completed
+        steps = []
+        for at in (there, here):
+            told = []
+
+            async def heard(progress, total, message):
+                told.append((progress, total, message))
+
+            long = {"duration": 1, "steps": 5}
+            await at.call_tool("trigger-long-running-operation", long, progress_callback=heard)
+            steps.append(told)
+        assert len(steps[0]) == 5 and steps[0] == steps[1], steps
 
 
 async def a_step_decides(gate, project, environment):
@@ -173,6 +215,7 @@ async def main(portolan, count):
             servers = {"everything": everything, "files": files}
             gate = written(portolan, scratch / "official.json", servers)
             await answers_are_the_servers_own(gate, everything, project, environment)
+            await offers_are_the_servers_own(gate, everything, project, environment)
             await a_step_decides(gate, project, environment)
         servers = {name: [sys.executable, str(scratch / "echo.py"), name] for name in ("first", "second", "fragile")}
         gate = [*written(portolan, scratch / "echoes.json", servers), "--toolset", "none"]

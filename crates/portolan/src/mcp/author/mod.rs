@@ -26,9 +26,9 @@ use rmcp::{ErrorData, RoleServer};
 use tokio::time::timeout;
 
 use super::arguments::Arguments;
-use super::face::{Answer, Manners, Toolset};
 use super::graph::CLOSING;
 use super::several::ServedTools;
+use super::toolset::{Answer, Manners, Toolset};
 use super::transport::Bounds;
 use crate::http::Scope;
 

@@ -121,7 +121,15 @@ pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<Ca
     }
     let timeout = Duration::from_millis(known.servers.timeout_ms(&name).unwrap_or(DEFAULT_CALL_TIMEOUT_MS));
     let began = Instant::now();
-    let call = ToolCall { server: &name, tool: &tool, arguments: evaluated, timeout, in_all: None, meta: Map::new() };
+    let call = ToolCall {
+        server: &name,
+        tool: &tool,
+        arguments: evaluated,
+        timeout,
+        in_all: None,
+        meta: Map::new(),
+        progress: None,
+    };
     let answer = known.servers.call(call).await;
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     told.insert("executionTime".to_owned(), json!(took));

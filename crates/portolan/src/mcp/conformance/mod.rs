@@ -13,15 +13,16 @@ use std::sync::Arc;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequestParams, CompleteRequestParams, ErrorData, GetPromptRequestParams, Implementation, Prompt, Resource,
-    ResourceTemplate, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CompleteRequestParams, CompletionInfo, ErrorData, GetPromptRequestParams, Implementation,
+    Prompt, ReadResourceResult, Resource, ResourceTemplate, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
-use super::face::{self, Answer, Completion, Messages, Text, Toolset};
+use super::face;
 use super::several::ServedTools;
+use super::toolset::{Answer, Completion, Messages, Text, Toolset};
 use crate::http::Scope;
 
 /// Returns the suite's tools.
@@ -61,7 +62,7 @@ impl Toolset for Fixtures {
     }
 
     fn read<'a>(&'a self, uri: &'a str, _context: &'a RequestContext<RoleServer>) -> Text<'a> {
-        Box::pin(async move { content::read(uri).map(Ok) })
+        Box::pin(async move { content::read(uri).map(|contents| Ok(ReadResourceResult::new(vec![contents]))) })
     }
 
     fn updates(&self, uri: &str) -> Option<watch::Receiver<u64>> {
@@ -80,8 +81,12 @@ impl Toolset for Fixtures {
         Box::pin(async move { inputs::prompt(request).or_else(|| content::prompt(request)).map(Ok) })
     }
 
-    fn complete<'a>(&'a self, _request: &'a CompleteRequestParams) -> Completion<'a> {
-        Box::pin(async { Vec::new() })
+    fn complete<'a>(
+        &'a self,
+        _request: &'a CompleteRequestParams,
+        _context: &'a RequestContext<RoleServer>,
+    ) -> Completion<'a> {
+        Box::pin(async { CompletionInfo::default() })
     }
 
     fn scope(&self, _tool: &str) -> Scope {

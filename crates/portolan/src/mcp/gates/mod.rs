@@ -21,10 +21,11 @@ use tokio::sync::watch;
 
 use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, Asking, PendingQuestions, Question};
-use super::face::{self, Answer, Text, Toolset, Work, result};
+use super::face::{self, result};
 use super::leading;
 use super::progress::heard;
 use super::several::ServedTools;
+use super::toolset::{self, Answer, Text, Toolset, Work};
 use crate::http::Scope;
 use dialogs::Dialogs;
 use questions::QUESTIONS;
@@ -191,7 +192,7 @@ impl Toolset for Server {
     }
 
     fn read<'a>(&'a self, uri: &'a str, _context: &'a RequestContext<RoleServer>) -> Text<'a> {
-        Box::pin(questions::read(&self.watched, uri))
+        Box::pin(async move { Some(toolset::contents(questions::read(&self.watched, uri).await?)) })
     }
 
     fn updates(&self, uri: &str) -> Option<watch::Receiver<u64>> {

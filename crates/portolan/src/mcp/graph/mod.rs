@@ -26,10 +26,10 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::face::{Answer, Manners, Toolset};
 use super::progress::Progress;
 use super::sender;
 use super::several::ServedTools;
+use super::toolset::{Answer, Manners, Toolset};
 use super::transport::Bounds;
 use crate::http::Scope;
 use listing::{Entry, Listing};

@@ -34,8 +34,9 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 use super::connection::{FAREWELL, stop_signal};
-use super::face::{Face, Toolset};
+use super::face::Face;
 use super::several::{ServedTools, combined};
+use super::toolset::Toolset;
 use super::transport::Bounds;
 use crate::http::oauth::METADATA;
 use crate::http::{Access, Listeners, Refusal};

@@ -16,11 +16,11 @@ use serde_json::json;
 
 use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, Asking, PendingQuestions, Question};
-use super::face::{Answer, Toolset};
 use super::leading;
 use super::progress::act as act_told;
 use super::project::{Call, Project, Wording};
 use super::several::ServedTools;
+use super::toolset::{Answer, Toolset};
 use crate::http::Scope;
 
 #[cfg(test)]

@@ -16,10 +16,10 @@ use serde_json::json;
 
 use super::arguments::Arguments;
 use super::ask;
-use super::face::{Answer, Toolset};
 use super::leading;
 use super::project::{Call, Project, Wording};
 use super::several::ServedTools;
+use super::toolset::{Answer, Toolset};
 use crate::http::Scope;
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The tools of other servers, for clients of `portolan gate`: each call is judged, then performed or refused with the
 //! present situation.
 
+mod offers;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -8,25 +10,29 @@ use portolan_core::diagnostic::clip;
 use portolan_core::run::Actor;
 use portolan_gates::Decision;
 use portolan_runtime::gateway::{Gateway, GatewayCall, JudgedCall, OfferedTool, Parked};
+use portolan_runtime::servers::CallError;
 use portolan_runtime::service::{Caller, Request, Service, ServiceError, View};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ResultType, ServerCapabilities,
-    ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, GetPromptRequestParams,
+    Implementation, Prompt, Resource, ResourceTemplate, ResultType, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::ask::{self, Asking, PendingQuestions, Question};
-use super::face::{Answer, Listing, Manners, Toolset, result};
-use super::graph::CLOSING;
-use super::leading;
-use super::several::ServedTools;
-use super::transport::Bounds;
 use crate::hook;
 use crate::http::Scope;
+use crate::mcp::ask::{self, Asking, PendingQuestions, Question};
+use crate::mcp::face::result;
+use crate::mcp::graph::CLOSING;
+use crate::mcp::leading;
+use crate::mcp::progress::Progress;
+use crate::mcp::several::ServedTools;
+use crate::mcp::toolset::{Answer, Completion, Listing, Manners, Messages, Text, Toolset};
+use crate::mcp::transport::Bounds;
 use crate::words::tasks;
 
 /// The instructions for a client.
@@ -70,7 +76,7 @@ impl Server {
         let caller = leading::caller(&self.service, context);
         let arguments = request.arguments.take().unwrap_or_default();
         let does = hook::deed(&tool.server, &tool.tool.name, &arguments).map(Box::new);
-        let call = GatewayCall { tool, arguments, client: name(&caller).to_owned(), does };
+        let call = GatewayCall { tool, arguments, client: name(&caller).to_owned(), does, offer: None };
         let mut judged = self.gateway.judge(call).await;
         match judged.answer.decision {
             Decision::Allow => {}
@@ -85,28 +91,49 @@ impl Server {
                 }
                 Asking::Answered(_) => return Ok(self.refused(&judged, &caller).await),
                 Asking::Declined if self.can_ask(&caller, context) => return Ok(self.refused(&judged, &caller).await),
-                Asking::Declined => match self.gateway.park(&judged).await {
-                    Ok(Parked::Allowed(person)) => self.gateway.allowed_by_person(&mut judged, &person).await?,
-                    parked => {
-                        judged.answer.remedies.splice(0..0, [told(parked)]);
+                Asking::Declined => {
+                    if !self.is_allowed_before(&mut judged).await? {
                         return Ok(self.refused(&judged, &caller).await);
                     }
-                },
+                }
                 Asking::Pending(question) => return Ok(question.into()),
             },
         }
-        let is_own = |name: &str| name == "progressToken" || name.starts_with(PROTOCOL);
-        let meta = context.meta.iter().filter(|(name, _)| !is_own(name));
-        let meta: Map<String, Value> = meta.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let done = self.gateway.perform(judged, meta).await;
+        let done = self.passed_on(judged, context).await;
         let done = done.map_err(|error| ServiceError::failed("server_failed", error.message, error.help))?;
-        let mut done: CallToolResult = serde_json::from_value(done).map_err(|error| {
-            let message = format!("the result of `{}` is not one of MCP: {error}", clip(&request.name));
-            ServiceError::failed("server_failed", message, "report this to the author of the server")
-        })?;
+        let mut done: CallToolResult = typed(&request.name, done)?;
         // Servers of earlier revisions do not say it, and clients of 2026-07-28 require it.
         done.result_type.get_or_insert(ResultType::COMPLETE);
         Ok(done.into())
+    }
+
+    /// Performs a call that is allowed, and passes on the progress that the server reports.
+    async fn passed_on(&self, judged: JudgedCall, context: &RequestContext<RoleServer>) -> Result<Value, CallError> {
+        let is_own = |name: &str| name == "progressToken" || name.starts_with(PROTOCOL);
+        let meta = context.meta.iter().filter(|(name, _)| !is_own(name));
+        let meta: Map<String, Value> = meta.map(|(name, value)| (name.clone(), value.clone())).collect();
+        match Progress::wanted(context) {
+            None => self.gateway.perform(judged, meta, None).await,
+            Some(progress) => {
+                let performing = self.gateway.perform(judged, meta, Some(progress.of_server()));
+                progress.told_during(performing, &context.peer).await
+            }
+        }
+    }
+
+    /// Checks whether a person has allowed a call about which their client could not ask them. Otherwise, the call waits
+    /// for a person, and the remedies say so.
+    async fn is_allowed_before(&self, judged: &mut JudgedCall) -> Result<bool, ServiceError> {
+        match self.gateway.park(judged).await {
+            Ok(Parked::Allowed(person)) => {
+                self.gateway.allowed_by_person(judged, &person).await?;
+                Ok(true)
+            }
+            parked => {
+                judged.answer.remedies.splice(0..0, [told(parked)]);
+                Ok(false)
+            }
+        }
     }
 
     /// Checks whether the client can ask its person, and the answer would count.
@@ -143,8 +170,16 @@ impl Server {
         ask::ask(&self.asked, &question, request, context).await
     }
 
-    /// Returns the refusal of a call, with the situations of the runs that decide about it.
+    /// Returns the refusal of a call.
     async fn refused(&self, judged: &JudgedCall, caller: &Caller) -> CallToolResponse {
+        let Refusal { text, data } = self.refusal(judged, caller).await;
+        let mut refused = CallToolResult::error(vec![rmcp::model::ContentBlock::text(text)]);
+        refused.structured_content = Some(data);
+        refused.into()
+    }
+
+    /// Returns why a call is refused, with the situations of the runs that decide about it.
+    async fn refusal(&self, judged: &JudgedCall, caller: &Caller) -> Refusal {
         let views = self.views(caller).await;
         let answer = &judged.answer;
         let mut text = format!("Refused: {}", answer.reason);
@@ -158,9 +193,7 @@ impl Server {
         let situations: Vec<Value> =
             views.iter().map(|view| json!({ "run": view.address.to_string(), "situation": view.situation })).collect();
         let error = json!({ "code": "refused", "message": answer.reason, "help": answer.remedies.join("; "), "guards": guards });
-        let mut refused = CallToolResult::error(vec![rmcp::model::ContentBlock::text(text)]);
-        refused.structured_content = Some(json!({ "error": error, "situations": situations }));
-        refused.into()
+        Refusal { text, data: json!({ "error": error, "situations": situations }) }
     }
 
     /// Returns the situations of the runs that restrict calls. One that cannot be read has been named in the reason.
@@ -171,6 +204,20 @@ impl Server {
         }
         views
     }
+}
+
+/// A refusal, as text and as data.
+struct Refusal {
+    text: String,
+    data: Value,
+}
+
+/// Returns a server's result in the form of MCP.
+fn typed<T: DeserializeOwned>(what: &str, result: Value) -> Result<T, ServiceError> {
+    serde_json::from_value(result).map_err(|error| {
+        let message = format!("the result of `{}` is not one of MCP: {error}", clip(what));
+        ServiceError::failed("server_failed", message, "report this to the author of the server")
+    })
 }
 
 /// Returns what is to be done about a call that waits for a person, or was refused by one.
@@ -200,6 +247,11 @@ fn failed(error: &ServiceError) -> CallToolResponse {
     result(json!({ "error": why }), true).into()
 }
 
+/// Returns what servers list in the form of MCP, without what has another form.
+fn known<T: DeserializeOwned>(listed: Vec<Value>) -> Vec<T> {
+    listed.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect()
+}
+
 /// Returns a tool as clients are shown it. `None` if its server describes it in a form that MCP does not know.
 fn shown(offered: &OfferedTool) -> Option<Tool> {
     let mut tool: Value = serde_json::to_value(&offered.tool).ok()?;
@@ -216,7 +268,16 @@ impl Toolset for Server {
     }
 
     fn about(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        // A server may connect at any time, so that what the servers announce cannot be awaited.
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_completions()
+            .build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
@@ -237,6 +298,42 @@ impl Toolset for Server {
 
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         Some(self.gateway.changes())
+    }
+
+    fn offer_changes(&self) -> Option<watch::Receiver<u64>> {
+        Some(self.gateway.offer_changes())
+    }
+
+    fn resources(&self) -> Vec<Resource> {
+        known(self.gateway.resources())
+    }
+
+    fn templates(&self) -> Vec<ResourceTemplate> {
+        known(self.gateway.templates())
+    }
+
+    fn prompts(&self) -> Vec<Prompt> {
+        known(self.gateway.prompts())
+    }
+
+    fn read<'a>(&'a self, uri: &'a str, context: &'a RequestContext<RoleServer>) -> Text<'a> {
+        Box::pin(self.read_resource(uri, context))
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        request: &'a GetPromptRequestParams,
+        context: &'a RequestContext<RoleServer>,
+    ) -> Messages<'a> {
+        Box::pin(self.get_prompt(request, context))
+    }
+
+    fn complete<'a>(
+        &'a self,
+        request: &'a CompleteRequestParams,
+        context: &'a RequestContext<RoleServer>,
+    ) -> Completion<'a> {
+        Box::pin(async move { self.completed(request, context).await.unwrap_or_default() })
     }
 
     fn scope(&self, _tool: &str) -> Scope {

@@ -1,0 +1,125 @@
+//! What a server sends without being asked: the progress of requests, and changes of its lists.
+//!
+//! rmcp handles every notification in a task of its own, so that a request's progress could arrive after its result, and out
+//! of order. Here it is taken from the transport, in the order in which the server wrote it.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::RoleClient;
+use rmcp::model::{
+    GetExtensions, GetMeta, JsonRpcMessage, NumberOrString, ProgressNotificationParam, ProgressToken,
+    ServerNotification,
+};
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+
+/// The maximum number of characters of a message about progress. The rest is cut off.
+const MAX_MESSAGE_CHARS: usize = 1000;
+
+/// The progress of a request, as its server reports it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// How much is done, in a unit of the server's own.
+    pub progress: f64,
+    /// How much there is to do in all, if the server knows.
+    pub total: Option<f64>,
+    /// A message for people, of at most 1,000 characters.
+    pub message: Option<String>,
+}
+
+/// A listener of the progress of a request.
+pub type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
+
+/// A listener as it is handed to the transport, inside of the request that it belongs to.
+#[derive(Clone)]
+pub(super) struct Listener(pub(super) OnProgress);
+
+/// What a server has sent unasked.
+#[derive(Default)]
+pub(super) struct Notices {
+    /// Counts the changes of the server's lists.
+    changes: AtomicU64,
+    listeners: Mutex<BTreeMap<i64, Listener>>,
+}
+
+impl Notices {
+    pub(super) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, BTreeMap<i64, Listener>> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes the listener of a request that is over.
+    pub(super) fn forget(&self, token: &ProgressToken) {
+        if let NumberOrString::Number(number) = token.0 {
+            self.listeners().remove(&number);
+        }
+    }
+
+    fn sent(&self, request: &TxJsonRpcMessage<RoleClient>) {
+        let JsonRpcMessage::Request(request) = request else { return };
+        let Some(listener) = request.request.extensions().get::<Listener>() else { return };
+        // rmcp's tokens are numbers.
+        if let Some(ProgressToken(NumberOrString::Number(number))) = request.request.get_meta().get_progress_token() {
+            self.listeners().insert(number, listener.clone());
+        }
+    }
+
+    fn progressed(&self, params: ProgressNotificationParam) {
+        let NumberOrString::Number(number) = params.progress_token.0 else { return };
+        let Some(Listener(listen)) = self.listeners().get(&number).cloned() else { return };
+        let message = params.message.map(|message| message.chars().take(MAX_MESSAGE_CHARS).collect());
+        listen(Progress { progress: params.progress, total: params.total, message });
+    }
+
+    /// Takes in a notification. Returns any other message.
+    fn received(&self, message: RxJsonRpcMessage<RoleClient>) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let JsonRpcMessage::Notification(notification) = message else { return Some(message) };
+        match notification.notification {
+            ServerNotification::ProgressNotification(progress) => self.progressed(progress.params),
+            ServerNotification::ToolListChangedNotification(_)
+            | ServerNotification::ResourceListChangedNotification(_)
+            | ServerNotification::PromptListChangedNotification(_) => {
+                self.changes.fetch_add(1, Ordering::Relaxed);
+            }
+            // Logs and similar notifications are not used.
+            _ => {}
+        }
+        None
+    }
+}
+
+/// A transport whose notifications are taken in.
+pub(super) struct Watched<T> {
+    pub(super) transport: T,
+    pub(super) notices: Arc<Notices>,
+}
+
+impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.notices.sent(&message);
+        self.transport.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let message = self.transport.receive().await?;
+            if let Some(message) = self.notices.received(message) {
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.transport.close().await
+    }
+}
