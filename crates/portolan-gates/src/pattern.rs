@@ -6,10 +6,27 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     fits(pattern, name, Stars::Within)
 }
 
-/// Checks whether the name of a tool matches `pattern`. A name has no components: a server may use `/` in the names of its
-/// tools, and a guard of `mcp:db/*` must mean them all.
+/// Checks whether the name of a tool matches `pattern`, also as hosts spell it. A name has no components: a server may use
+/// `/` in the names of its tools, and a guard of `mcp:db/*` must mean them all.
 pub fn means(pattern: &str, tool: &str) -> bool {
-    fits(pattern, tool, Stars::Across)
+    fits(pattern, tool, Stars::Across) || fits(&spelt_rule(pattern), &spelt_rule(tool), Stars::Across)
+}
+
+/// Returns the name of a server or of its tool as hosts spell it, which announce the tool `rows.purge` of `db` as
+/// `mcp__db__rows_purge`: what models may not use in names of tools becomes `_`.
+pub fn spelt(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
+}
+
+/// Returns a rule such as `mcp:db/rows.*`, or a name in this form, with the server and the tool as hosts spell them.
+pub(crate) fn spelt_rule(rule: &str) -> String {
+    let stays = |c: char| matches!(c, '*' | '?' | ':');
+    let char = |c: char| if stays(c) || c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let part = |text: &str| -> String { text.chars().map(char).collect() };
+    match rule.split_once('/') {
+        None => part(rule),
+        Some((server, tool)) => format!("{}/{}", part(server), part(tool)),
+    }
 }
 
 /// Checks whether a branch matches `pattern`: `release/*` matches `release/1/2` as well. Ignores case, because git
@@ -74,7 +91,25 @@ fn is_deep(pattern: &[char], at: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{covers, matches};
+    use super::{covers, matches, means};
+
+    #[test]
+    fn a_tool_is_meant_however_a_host_spells_it() {
+        for (pattern, tool) in [
+            ("mcp:db/*", "mcp:db/a/b"),
+            ("mcp:db/rows.purge", "mcp:db/rows_purge"),
+            ("mcp:team.records/*", "mcp:team_records/drop"),
+            ("mcp:a b/x/y", "mcp:a_b/x_y"),
+            ("mcp__db__rows.*", "mcp__db__rows_purge"),
+        ] {
+            assert!(means(pattern, tool), "{pattern} {tool}");
+        }
+        for (pattern, tool) in
+            [("mcp:db/*", "mcp:db_x/y"), ("mcp:db/rows.purge", "mcp:db/rows_purged"), ("edit", "Edit")]
+        {
+            assert!(!means(pattern, tool), "{pattern} {tool}");
+        }
+    }
 
     #[test]
     fn stars_stay_in_their_part_and_double_ones_do_not() {

@@ -1,5 +1,6 @@
 //! Whether an agent may use a tool of its host now, by the rules of the node that its run is at.
 
+use crate::pattern::spelt_rule;
 use crate::{Decision, Intent, Judgement, Tool};
 use portolan_core::graph::{ToolRules, Workflow, is_meant};
 use portolan_core::run::{Place, Run};
@@ -89,13 +90,18 @@ fn judgement(node: &NodeId, reason: &str, tool: &Tool) -> Judgement {
 
 /// Returns why a tool may not be used, or `None` if it may.
 fn refused(rules: &ToolRules, intent: &Intent, names: &[String]) -> Option<String> {
-    let hit =
-        |patterns: &[String]| patterns.iter().find(|pattern| names.iter().any(|name| is_meant(pattern, name))).cloned();
-    if let Some(pattern) = hit(&rules.deny) {
+    let hit = |patterns: &[String], means: fn(&str, &str) -> bool| {
+        patterns.iter().find(|pattern| names.iter().any(|name| means(pattern, name))).cloned()
+    };
+    // Whether the host has announced the tool under its own name is not known. A denial then holds for both, and a
+    // permission for neither.
+    if let Some(pattern) =
+        hit(&rules.deny, |pattern, name| is_meant(pattern, name) || is_meant(&spelt_rule(pattern), &spelt_rule(name)))
+    {
         return Some(format!("`{}` may not be used: the step denies `{pattern}`", intent.name));
     }
     let allow = rules.allow.as_ref()?;
-    hit(allow).is_none().then(|| {
+    hit(allow, is_meant).is_none().then(|| {
         let allowed: Vec<&str> = allow.iter().map(String::as_str).collect();
         let allowed = match allowed.as_slice() {
             [] => "no tools".to_owned(),

@@ -1,5 +1,6 @@
 //! Guards that a project adds: in Rust, or as data that gives the tools, the paths, the condition and the decision.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::{Map, Value, json};
@@ -82,13 +83,17 @@ pub struct GuardInput<'a> {
     pub strict: bool,
     /// The arguments of the call, an object. `None` if they are not known. They are not recorded.
     pub arguments: Option<&'a Value>,
-    /// The calls that the run has made before, if it is known which run this call belongs to.
+    /// The calls that the runs have made before which decide about this call. `None` if there is no run.
     pub earlier: Option<&'a [EarlierCall]>,
+    /// The open steps of these runs.
+    pub steps: &'a [&'a str],
 }
 
 /// A call that was made earlier in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EarlierCall {
+    /// The run. A call of several runs is there once for each.
+    pub run: String,
     /// The names of its tool, as [`tool_names`] returns them.
     pub names: Vec<String>,
     /// Whether it was made at the present step, since the run reached it.
@@ -141,10 +146,17 @@ impl DeclaredGuard {
         is_about(&self.tools, names)
     }
 
-    /// Returns how often the run has made calls that the guard is about: since its start, and at the present step.
+    /// Returns how often a run has made calls that the guard is about: since its start, and at the present step. Of several
+    /// runs, the largest numbers count, so that a second run gives no further calls.
     fn counted(&self, earlier: &[EarlierCall]) -> Value {
-        let of_guard = || earlier.iter().filter(|call| self.is_about(&call.names));
-        json!({ "run": of_guard().count(), "step": of_guard().filter(|call| call.is_of_step).count() })
+        let mut of_runs: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        for call in earlier.iter().filter(|call| self.is_about(&call.names)) {
+            let (run, step) = of_runs.entry(&call.run).or_default();
+            *run += 1;
+            *step += usize::from(call.is_of_step);
+        }
+        let most = |of: fn(&(usize, usize)) -> usize| of_runs.values().map(of).max().unwrap_or_default();
+        json!({ "run": most(|counts| counts.0), "step": most(|counts| counts.1) })
     }
 
     fn of(&self, intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Option<Judgement> {
@@ -204,7 +216,8 @@ fn seen(intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Value {
     ];
     let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::from(value?))));
     let arguments = around.arguments.map(|arguments| (ARGUMENTS.to_owned(), arguments.clone()));
-    Value::Object(known.chain(arguments).collect::<Map<_, _>>())
+    let steps = [("steps".to_owned(), Value::from(around.steps))];
+    Value::Object(known.chain(arguments).chain(steps).collect::<Map<_, _>>())
 }
 
 /// Checks whether patterns, or none, mean a tool with these names.

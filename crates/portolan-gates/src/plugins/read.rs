@@ -182,7 +182,7 @@ impl Reader {
     }
 
     fn condition(&mut self, tree: &Tree) -> Option<Jsonata> {
-        const NAMES: [&str; 7] = ["tool", "path", "command", ARGUMENTS, CALLS, "branch", "phase"];
+        const NAMES: [&str; 8] = ["tool", "path", "command", ARGUMENTS, CALLS, "branch", "phase", "steps"];
         let text = self.text(tree, "when")?;
         let parsed = match Jsonata::parse(&text) {
             Ok(parsed) => parsed,

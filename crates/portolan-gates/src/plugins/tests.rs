@@ -123,6 +123,7 @@ guards:
   - {id: when, tools: [shell], when: '$contains(command, "deploy") and phase != "merge"', decision: ask, reason: too early}
   - {id: servers, tools: ["mcp:github/*"], reason: not this server}
   - {id: large, tools: ["mcp:pay/*"], when: 'arguments.amount > 100', decision: ask, reason: too much}
+  - {id: early, tools: ["mcp:ship/*"], when: '$not("packed" in steps)', reason: not packed yet}
   - {id: often, tools: ["mcp:pay/*"], when: 'calls.step >= 2 or calls.run >= 3', reason: too often}
 "#,
     );
@@ -133,6 +134,7 @@ guards:
         strict: false,
         arguments: None,
         earlier: None,
+        steps: &[],
     };
     let said = |intent: &Intent, around: &GuardInput<'_>| {
         let judged = plugins.guards.iter().filter_map(|guard| guard.judge(intent, around));
@@ -156,16 +158,24 @@ guards:
         let arguments = json!({ "amount": amount });
         assert_eq!(said(&pay, &GuardInput { arguments: Some(&arguments), ..around }), expected, "{arguments}");
     }
+    let ship = intent("mcp__ship__it", Tool::Mcp { server: "ship".to_owned(), tool: "it".to_owned(), does: None });
+    assert_eq!(said(&ship, &around), "early Block");
+    assert_eq!(said(&ship, &GuardInput { steps: &["review"], ..around }), "early Block");
+    assert_eq!(said(&ship, &GuardInput { steps: &["review", "packed"], ..around }), "");
     let earlier = |names: &[&str], is_of_step| EarlierCall {
+        run: "first".to_owned(),
         names: names.iter().map(|&name| name.to_owned()).collect(),
         is_of_step,
     };
     let (here, before) = (earlier(&["mcp__pay__send", "mcp:pay/send"], true), earlier(&["mcp:pay/send"], false));
     let other = earlier(&["mcp:bank/send"], true);
+    let of_second = EarlierCall { run: "second".to_owned(), ..before.clone() };
     for (calls, expected) in [
         (vec![here.clone(), other.clone(), other], ""),
         (vec![here.clone(), before.clone()], ""),
         (vec![here.clone(), here.clone()], "often Block"),
+        (vec![before.clone(), before.clone(), of_second.clone()], ""),
+        (vec![of_second.clone(), of_second.clone(), before.clone(), of_second], "often Block"),
         (vec![before.clone(), before, here], "often Block"),
     ] {
         assert_eq!(said(&pay, &GuardInput { earlier: Some(&calls), ..around }), expected, "{calls:?}");

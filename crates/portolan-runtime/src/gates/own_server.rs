@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use portolan_gates::pattern::spelt;
 use serde_json::Value;
 
 use crate::disk;
@@ -126,10 +127,6 @@ fn in_toml(settings: &str, name: &str) -> Option<Started> {
         }
     }
     started
-}
-
-fn spelt(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 
 fn json(path: &Path) -> Option<Value> {

@@ -10,7 +10,8 @@ use portolan_gates::plugins::{DeclaredGuard, EarlierCall, Guard, GuardInput};
 use portolan_gates::{Decision, Intent, Judgement};
 use serde_json::Value;
 
-use crate::audit::{self, Filter, Kind};
+use super::record::OTHER_RUNS;
+use crate::audit::{self, Filter, Kind, Line};
 use crate::error::ServiceError;
 use crate::service::Gate;
 
@@ -47,41 +48,55 @@ pub(super) fn judge(
         true => serde_json::from_str(input).ok().filter(Value::is_object),
         false => None,
     };
-    let earlier = match (project, &gate.run, declared.iter().any(DeclaredGuard::reads_calls)) {
-        (Some(project), Some(run), true) => Some(earlier(project, run.as_str(), gate.step.as_deref())?),
-        _ => None,
+    let runs: BTreeMap<&str, Option<&str>> = gate.stored().map(|(run, step)| (run.as_str(), step)).collect();
+    let earlier = match project.filter(|_| !runs.is_empty() && declared.iter().any(DeclaredGuard::reads_calls)) {
+        Some(project) => Some(earlier(project, &runs)?),
+        None => None,
     };
+    let steps: Vec<&str> = gate.runs.iter().flat_map(|run| &run.steps).map(String::as_str).collect();
     let (arguments, earlier) = (arguments.as_ref(), earlier.as_deref());
-    let around = GuardInput { root: &root, branch, phase, strict, arguments, earlier };
+    let around = GuardInput { root: &root, branch, phase, strict, arguments, earlier, steps: &steps };
     judgements.retain(|judgement| !declared.iter().any(|guard| guard.id == judgement.guard));
     judgements.extend(declared.iter().filter_map(|guard| guard.judge(intent, &around)));
     judgements.extend(registered.iter().filter_map(|guard| heard(guard.as_ref(), intent, &around)));
     Ok(())
 }
 
-/// Returns the calls that a run has made, from the log: those that were allowed, by guards or by a person. `step` is the
-/// present step.
-fn earlier(project: &Path, run: &str, step: Option<&str>) -> Result<Vec<EarlierCall>, ServiceError> {
-    let filter = Filter { run: Some(run.to_owned()), ..Filter::default() };
+/// Returns the calls that runs have made, from the log: those that were allowed, by guards or by a person. `runs` are the
+/// runs, each with its present step. A call of several of them is returned for each.
+fn earlier(project: &Path, runs: &BTreeMap<&str, Option<&str>>) -> Result<Vec<EarlierCall>, ServiceError> {
     let (mut asked, mut made) = (BTreeMap::new(), Vec::new());
-    for line in audit::read(&audit::project_log(project), &filter)? {
+    for line in audit::read(&audit::project_log(project), &Filter::default())? {
         let line = line?;
-        let data = &line.data;
-        let call = data["call"].as_str().unwrap_or_default();
-        if line.kind == Kind::GuardAllow.name() && data["guardId"] == PERSON {
-            made.extend(asked.remove(call));
+        let call = line.data["call"].as_str().unwrap_or_default();
+        if line.kind == Kind::GuardAllow.name() && line.data["guardId"] == PERSON {
+            made.extend(asked.remove(call).into_iter().flatten());
         } else if line.kind == Kind::ToolInvoked.name() {
-            let names = data["toolKinds"].as_array().into_iter().flatten().chain([&data["toolName"]]);
-            let names = names.filter_map(Value::as_str).map(str::to_owned).collect();
-            let earlier = EarlierCall { names, is_of_step: step.is_some_and(|step| data["step"] == step) };
-            match data["decision"].as_str() {
-                Some("allow") => made.push(earlier),
-                Some("ask") => drop(asked.insert(call.to_owned(), earlier)),
+            match line.data["decision"].as_str() {
+                Some("allow") => made.extend(calls(&line, runs)),
+                Some("ask") => drop(asked.insert(call.to_owned(), calls(&line, runs))),
                 _ => {}
             }
         }
     }
     Ok(made)
+}
+
+/// Returns a call, once for each of the runs that it belongs to.
+fn calls(line: &Line, runs: &BTreeMap<&str, Option<&str>>) -> Vec<EarlierCall> {
+    let data = &line.data;
+    let own = line.run.as_deref().map(|run| (run, data["step"].as_str()));
+    let others = data[OTHER_RUNS].as_object().into_iter().flatten().map(|(run, step)| (run.as_str(), step.as_str()));
+    let calls = own.into_iter().chain(others).filter_map(|(run, step)| {
+        let present = *runs.get(run)?;
+        let names = data["toolKinds"].as_array().into_iter().flatten().chain([&data["toolName"]]);
+        Some(EarlierCall {
+            run: run.to_owned(),
+            names: names.filter_map(Value::as_str).map(str::to_owned).collect(),
+            is_of_step: present.is_some() && present == step,
+        })
+    });
+    calls.collect()
 }
 
 /// Returns the judgement of a guard. A guard that panics does not allow the call.

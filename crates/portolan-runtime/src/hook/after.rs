@@ -9,10 +9,11 @@ use serde_json::json;
 
 use super::git::PUSHED;
 use super::refs::{Refs, is_within};
+use super::session::{AllowedCall, Session};
 use super::tracked::Tracked;
 use super::tripwire::{Snapshot, followed, holds, short};
 use super::upstream::{Upstreams, tracking};
-use super::{Answerable, Gatekeeper, record, watched};
+use super::{Answerable, Gatekeeper, PERSON, record, watched};
 use crate::audit::{self, Durability, Kind, Line};
 use crate::inspection;
 
@@ -25,12 +26,16 @@ const PATIENCE: Duration = Duration::from_secs(2);
 impl Gatekeeper {
     /// Returns the answer after a tool call. The call has happened: a refusal tells the agent to undo it.
     pub fn after_tool(&self, intent: &Intent) -> Answerable {
-        if !matches!(intent.tool.deed(), Tool::Shell { .. }) {
+        if matches!(intent.tool, Tool::Reads) {
             return Answerable::allowed();
         }
         let Some((project, mut session)) = self.project().zip(self.opened_session()) else {
             return Answerable::allowed();
         };
+        self.record_consent(project, &mut session, intent);
+        if !matches!(intent.tool.deed(), Tool::Shell { .. }) {
+            return Answerable::allowed();
+        }
         let own = session.take_before(intent.call.as_deref().unwrap_or("last"));
         let before = session.take_before(UNRECORDED).or(own);
         let (Some(before), Ok(rules), Some(worktree)) = (before, self.rules(), inspection::worktree(project)) else {
@@ -41,24 +46,41 @@ impl Gatekeeper {
         let (tips, tracked) = (after.tips, after.tracked);
         let answer = match judgements.is_empty() {
             true => Answerable::allowed(),
-            false => match self.late(project, intent, judgements) {
-                Ok(answer) => answer,
-                // The next call finds it again, until it is recorded.
-                Err(answer) => {
+            false => {
+                let (answer, is_recorded) = self.late(project, intent, judgements);
+                if !is_recorded {
+                    // The next call finds it again, until it is recorded.
                     session.keep_before(UNRECORDED, before);
                     session.save();
                     return answer;
                 }
-            },
+                answer
+            }
         };
         (session.kept.tips, session.kept.tracked) = (tips, tracked);
         session.save();
         answer
     }
 
-    /// Records the findings. The wait is short, because the host may stop the hook, and another process may hold the
-    /// log.
-    fn late(&self, project: &Path, intent: &Intent, judgements: Vec<Judgement>) -> Result<Answerable, Answerable> {
+    /// Records that a person allowed the call in the host's dialog, if they were asked: it was made. Guards count it from then
+    /// on.
+    fn record_consent(&self, project: &Path, session: &mut Session, intent: &Intent) {
+        let Some(AllowedCall { reason, run }) = intent.call.as_deref().and_then(|call| session.allowed_by_person(call))
+        else {
+            return;
+        };
+        let data = json!({ "guardId": PERSON, "reason": format!("they allowed it at {}: {reason}", self.host) });
+        let entry = self.record(None).of_run(run).entry(Kind::GuardAllow, Some(intent), data);
+        let (project, clock) = (project.to_owned(), self.clock.clone());
+        let append = move || record::append(&project, &clock, &[entry], Durability::Written);
+        if let Ok(Ok(())) = watched::within(PATIENCE, append) {
+            session.save();
+        }
+    }
+
+    /// Records the findings, and returns whether that succeeded. The wait is short, because the host may stop the hook, and
+    /// another process may hold the log.
+    fn late(&self, project: &Path, intent: &Intent, judgements: Vec<Judgement>) -> (Answerable, bool) {
         let about = self.record(None);
         let late = |judgement: &Judgement| {
             let data = json!({ "guardId": judgement.guard, "invariant": judgement.invariant,
@@ -69,9 +91,9 @@ impl Gatekeeper {
         let answer = Answerable::of(judgements);
         let (project, clock) = (project.to_owned(), self.clock.clone());
         match watched::within(PATIENCE, move || record::append(&project, &clock, &entries, Durability::Written)) {
-            Ok(Ok(())) => Ok(answer),
-            Ok(Err(error)) => Err(answer.unrecorded(&error)),
-            Err(_) => Err(answer),
+            Ok(Ok(())) => (answer, true),
+            Ok(Err(error)) => (answer.unrecorded(&error), false),
+            Err(_) => (answer, false),
         }
     }
 

@@ -6,6 +6,7 @@ use portolan_gates::guards;
 use portolan_gates::{Decision, Judgement};
 
 use crate::audit::AuditError;
+use crate::carrier::Address;
 use crate::error::ServiceError;
 
 /// The decision about a call, with its reasons.
@@ -21,6 +22,8 @@ pub struct Answerable {
     pub context: Option<String>,
     /// The judgements of the guards.
     pub judgements: Vec<Judgement>,
+    /// The open runs that decided about a tool call, with those that had nothing against it.
+    pub runs: Vec<Address>,
 }
 
 impl Answerable {
@@ -32,6 +35,7 @@ impl Answerable {
             remedies: Vec::new(),
             context: None,
             judgements: Vec::new(),
+            runs: Vec::new(),
         }
     }
 

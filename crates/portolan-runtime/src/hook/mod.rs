@@ -184,7 +184,7 @@ impl Gatekeeper {
         let entries = record.of_call(intent, &seen, &answer);
         answer = self.put_on_record(&entries, answer);
         if let Some(session) = &mut session {
-            session.remember(intent, &seen, &answer, now);
+            session.remember(intent, &seen, &answer, (now, record.run()));
             session.save();
         }
         answer
@@ -245,6 +245,7 @@ impl Gatekeeper {
         added::judge(added, (intent, input), known, &mut judgements)?;
         let mut answer = Answerable::of(judgements);
         answer.context = context;
+        answer.runs = gate.runs.iter().map(|run| run.address.clone()).collect();
         Ok((answer, self.record(Some(gate))))
     }
 

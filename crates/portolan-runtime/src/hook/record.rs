@@ -1,6 +1,7 @@
 //! The log entries of a call: the judgement of each guard, the bypasses, and the use of a tool. A line with the call's
 //! ID is its receipt.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use portolan_core::run::BypassSource;
@@ -16,6 +17,8 @@ use crate::digest::Digest;
 use crate::project_folder;
 use crate::service::Gate;
 
+/// The field of a call with the other runs that decided about it, each with its step.
+pub(super) const OTHER_RUNS: &str = "otherRuns";
 /// The maximum number of argument names that are recorded.
 const MAX_NAMES: usize = 64;
 
@@ -72,19 +75,35 @@ pub(crate) struct Record {
     phase: Option<String>,
     /// The step of the run, with the revision at which the run reached it.
     step: Option<String>,
+    /// The other runs that decide about the call, with their steps.
+    others: Vec<(String, Option<String>)>,
 }
 
 impl Record {
     pub(super) fn new(host: &str, session: Option<&str>, gate: Option<&Gate>) -> Record {
         let flow = gate.and_then(|gate| gate.flow.as_ref());
+        let mut runs = gate.into_iter().flat_map(Gate::stored);
+        let mut runs = runs.by_ref().map(|(run, step)| (run.to_string(), step.map(str::to_owned)));
+        let (run, step) = runs.next().map_or((None, None), |(run, step)| (Some(run), step));
         Record {
             host: host.to_owned(),
             session: session.map(str::to_owned),
-            run: gate.and_then(|gate| gate.run.as_ref()).map(ToString::to_string),
+            run,
             task: flow.map(|flow| flow.task.clone()),
             phase: flow.map(|flow| flow.phase.clone()),
-            step: gate.and_then(|gate| gate.step.clone()),
+            step,
+            others: runs.collect(),
         }
+    }
+
+    /// Returns the context of a later entry about a call of this run.
+    pub(super) fn of_run(self, run: Option<String>) -> Record {
+        Record { run, ..self }
+    }
+
+    /// Returns the run that the entries belong to.
+    pub(super) fn run(&self) -> Option<&str> {
+        self.run.as_deref()
     }
 
     /// Returns an entry about the call, with its context.
@@ -127,6 +146,9 @@ impl Record {
             if let Some(step) = &self.step {
                 data["toolKinds"] = json!(&tool_names(intent)[1..]);
                 data["step"] = json!(step);
+            }
+            if !self.others.is_empty() {
+                data[OTHER_RUNS] = json!(self.others.iter().cloned().collect::<BTreeMap<_, _>>());
             }
             entries.push(self.entry(Kind::ToolInvoked, Some(intent), data));
         }

@@ -69,6 +69,19 @@ struct Answered {
     decision: Decision,
     reason: String,
     remedies: Vec<String>,
+    /// The run that the call belongs to.
+    #[serde(default)]
+    run: Option<String>,
+    /// Whether a person has allowed it in the host's dialog.
+    #[serde(default)]
+    is_allowed: bool,
+}
+
+/// A call about which a person was asked, and which was made.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct AllowedCall {
+    pub(super) reason: String,
+    pub(super) run: Option<String>,
 }
 
 /// Returns the path of a session. Its name comes from the host and may contain any character.
@@ -138,7 +151,13 @@ impl Session {
         })
     }
 
-    pub(super) fn remember(&mut self, intent: &Intent, input: &Digest, answer: &Answerable, now: Timestamp) {
+    pub(super) fn remember(
+        &mut self,
+        intent: &Intent,
+        input: &Digest,
+        answer: &Answerable,
+        (now, run): (Timestamp, Option<&str>),
+    ) {
         let Some(call) = &intent.call else { return };
         self.kept.answers.push_back(Answered {
             call: call.clone(),
@@ -147,10 +166,23 @@ impl Session {
             decision: answer.decision,
             reason: answer.reason.clone(),
             remedies: answer.remedies.clone(),
+            run: run.map(str::to_owned),
+            is_allowed: false,
         });
         while self.kept.answers.len() > MAX_ANSWERS {
             self.kept.answers.pop_front();
         }
+    }
+
+    /// Returns a call that was made although a person was to be asked, so that they allowed it. Returns it once: a host may
+    /// announce the end of a call twice.
+    pub(super) fn allowed_by_person(&mut self, call: &str) -> Option<AllowedCall> {
+        // The latest answer is the one that the host acted on.
+        let known = self.kept.answers.iter_mut().rev().find(|known| known.call == call)?;
+        if known.decision != Decision::Ask || std::mem::replace(&mut known.is_allowed, true) {
+            return None;
+        }
+        Some(AllowedCall { reason: known.reason.clone(), run: known.run.clone() })
     }
 
     /// Stores the snapshot from before a call.

@@ -4,11 +4,15 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use portolan_core::run::Actor;
+use portolan_gates::Decision;
 use portolan_runtime::hook::{Answerable, Gatekeeper, PROJECT, RUN, within};
 use portolan_runtime::people::remember_host;
+use portolan_runtime::service::{Caller, Options, Request, Service};
 
 use super::{Common, Exit};
 use crate::hook::{self, Answer, Call, Host, MAX_INPUT, Reply, Stage, Unreadable};
+use crate::words::tasks;
 
 /// Answer a hook of a coding agent: may the tool be used?
 ///
@@ -111,7 +115,7 @@ fn answered(host: Host, call: &Call, named: Option<PathBuf>) -> Answer {
     let keeper = Gatekeeper::of(named, host.name(), call.session.as_deref(), &folder);
     let keeper = keeper.attached_to(std::env::var(RUN).ok());
     let answer = match (call.stage, &call.intent) {
-        (Stage::BeforeTool, Some(intent)) => keeper.before_tool(intent, &call.input),
+        (Stage::BeforeTool, Some(intent)) => with_situations(keeper.before_tool(intent, &call.input), &keeper),
         (Stage::AfterTool, Some(intent)) => keeper.after_tool(intent),
         (Stage::BeforeTool | Stage::AfterTool, None) => {
             Answerable::blocked("the host does not say which action this is about")
@@ -126,6 +130,29 @@ fn answered(host: Host, call: &Call, named: Option<PathBuf>) -> Answer {
         (Stage::SubagentStop | Stage::PromptSubmitted | Stage::Other, _) => Answerable::allowed(),
     };
     told(answer)
+}
+
+/// Adds the situations of the runs that decided to a refusal, as the gate does: where the runs are, and what continues
+/// from there. A run that cannot be read is left out, since the refusal stands without it.
+fn with_situations(answer: Answerable, keeper: &Gatekeeper) -> Answerable {
+    let Some(project) = keeper.project().filter(|_| answer.decision != Decision::Allow && !answer.runs.is_empty())
+    else {
+        return answer;
+    };
+    let Ok(service) = Service::new(Options::of(project)) else { return answer };
+    // The agent itself has not looked at the run, which would bind it.
+    let caller = Caller { by: Actor::Engine, can_ask: false };
+    let viewing = async {
+        let mut views = Vec::new();
+        for run in &answer.runs {
+            views.extend(service.view(&Request::of(run.clone()), &caller).await.ok());
+        }
+        views
+    };
+    let Ok(views) = super::block_on(viewing) else { return answer };
+    let parts = answer.context.iter().cloned().chain((!views.is_empty()).then(|| tasks::of_runs(&views)));
+    let context: Vec<String> = parts.collect();
+    Answerable { context: (!context.is_empty()).then(|| context.join("\n\n")), ..answer }
 }
 
 fn told(answer: Answerable) -> Answer {

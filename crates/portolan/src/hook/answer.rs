@@ -44,14 +44,14 @@ impl Answer {
         shortened(message)
     }
 
-    /// Returns the message for a host that cannot ask a person.
+    /// Returns the message for a host that cannot ask a person, and takes no context with a refusal.
     pub(super) fn message_unasked(&self) -> String {
-        match self.decision {
-            Decision::Ask => {
-                format!("{}\n- this needs a person's consent, which no hook of this host can ask for", self.message())
-            }
-            Decision::Allow | Decision::Block => self.message(),
-        }
+        let consent = match self.decision {
+            Decision::Ask => "\n- this needs a person's consent, which no hook of this host can ask for",
+            Decision::Allow | Decision::Block => "",
+        };
+        let context = self.context().map(|context| format!("\n\n{context}")).unwrap_or_default();
+        shortened(format!("{}{consent}{context}", self.message()))
     }
 
     pub(super) fn context(&self) -> Option<String> {

@@ -11,7 +11,7 @@ use super::{Event, Stage};
 pub(super) const EVENTS: &[Event] = &[
     Event::installed("PreToolUse", Stage::BeforeTool),
     Event::installed("PostToolUse", Stage::AfterTool),
-    Event::understood("PostToolUseFailure", Stage::AfterTool),
+    Event::installed("PostToolUseFailure", Stage::AfterTool),
     Event::installed("SessionStart", Stage::SessionStart),
     Event::installed("Stop", Stage::Stop),
     Event::installed("SubagentStop", Stage::SubagentStop),

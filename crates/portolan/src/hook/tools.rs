@@ -1,6 +1,7 @@
 //! Determines the effect of a host's tool, from its name and its arguments.
 
 use portolan_gates::Tool;
+use portolan_gates::pattern::spelt;
 use portolan_gates::shell::patches;
 use serde_json::{Map, Value};
 
@@ -64,8 +65,10 @@ fn told_server(announcement: &Map<String, Value>) -> Option<(String, String)> {
     }
     let server = announcement.get("mcp_server")?["name"].as_str()?;
     let name = announcement.get("tool_name")?.as_str()?;
-    let tool = name.strip_prefix("mcp__")?.strip_prefix(server)?.strip_prefix("__")?;
-    Some((server.to_owned(), tool.to_owned()))
+    let rest = name.strip_prefix("mcp__")?;
+    // A host may spell the server's name differently there, since its names of tools take few characters.
+    let rest = rest.strip_prefix(server).or_else(|| rest.strip_prefix(&*spelt(server)))?;
+    Some((server.to_owned(), rest.strip_prefix("__")?.to_owned()))
 }
 
 fn by_arguments(input: &Map<String, Value>) -> Tool {

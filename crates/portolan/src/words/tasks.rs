@@ -33,6 +33,12 @@ pub(crate) fn told(view: &View) -> TaskSituation {
     }
 }
 
+/// Returns the situations of the runs that decided about a refused call, for the agent that made it.
+pub(crate) fn of_runs(views: &[View]) -> String {
+    let each = views.iter().map(|view| format!("Run `{}`:\n{}", view.address, told(view).message));
+    each.collect::<Vec<_>>().join("\n\n")
+}
+
 /// Returns the instructions, after the notes for the caller.
 pub(crate) fn instructions(view: &View) -> String {
     let mut blocks: Vec<String> = Vec::new();

@@ -277,3 +277,69 @@ fn portolans_own_server_is_known_by_what_is_started() {
     let push = serde_json::json!({ "command": "git push origin HEAD:main" });
     assert!(call("portolan", "execute", push).is_denied(), "what a foreign server does is judged");
 }
+
+/// The same as a call through `portolan gate` is told.
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_refusal_says_where_the_run_is_and_what_continues_from_there() {
+    let project = Project::on_branch();
+    project.write(".flow/workflows/steps.json", STEPS);
+    let run = begun(&project, "steps");
+    for (host, ..) in HOSTS {
+        let said = project.edit(host, "a.txt");
+        assert!(said.is_denied() && said.stdout.contains(&format!("Run `{run}`:")), "{said:?}");
+        assert!(said.stdout.contains("`look`") && said.stdout.contains("Call Next"), "{said:?}");
+    }
+    let others = project.edits("claude-code", "b.txt").to_string().replace("s1", "s9");
+    assert!(project.hook("claude-code", "PreToolUse", others.as_bytes()).is_denied(), "the host's agents are bound");
+}
+
+/// Claude Code announces the tool `rows.purge` of `team.records` so.
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_denial_holds_however_a_host_spells_the_tool() {
+    let project = Project::on_branch();
+    let steps = r#"{ "nodes": { "start": { "type": "start" },
+      "look": { "type": "task", "instructions": "Look.", "deny": ["mcp:db/rows.purge", "mcp:team.records/*"] },
+      "done": { "type": "end", "result": "success" } },
+    "edges": [{ "from": "start", "to": "look" }, { "from": "look", "to": "done" }] }"#;
+    project.write(".flow/workflows/steps.json", steps);
+    begun(&project, "steps");
+    let announced = |name: &str, server: &str| {
+        let mut call = project.call("claude-code", name, serde_json::json!({}));
+        call["tool_use_id"] = name.into();
+        call["mcp_server"] = serde_json::json!({ "name": server });
+        project.hook("claude-code", "PreToolUse", call.to_string().as_bytes())
+    };
+    assert!(announced("mcp__db__rows_purge", "db").is_denied());
+    assert!(announced("mcp__team_records__drop", "team.records").is_denied());
+    assert!(announced("mcp__db__rows_read", "db").is_allowed());
+    assert!(announced("mcp__team_other__drop", "team.other").is_allowed());
+}
+
+/// The host asked its person, and then made the call.
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_call_that_a_person_allowed_at_the_host_is_counted() {
+    let project = Project::on_branch();
+    let steps = STEPS.replace(r#""allow": ["read", "shell"], "#, "");
+    project.write(".flow/workflows/steps.json", &steps);
+    let guards = "guards:\n  - {id: pays, tools: [\"mcp:pay/*\"], decision: ask, reason: a person pays}\n  \
+        - {id: often, tools: [\"mcp:pay/*\"], when: calls.run >= 1, reason: once is enough}\n";
+    project.write(".portolan/plugins.yaml", guards);
+    begun(&project, "steps");
+    let pays = |event: &str, id: &str| {
+        let mut call = project.call("claude-code", "mcp__pay__send", serde_json::json!({}));
+        (call["tool_use_id"], call["hook_event_name"]) = (id.into(), event.into());
+        project.hook("claude-code", event, call.to_string().as_bytes())
+    };
+    assert!(pays("PreToolUse", "c1").is_asked());
+    assert!(pays("PreToolUse", "c2").is_asked(), "the first was not made");
+    for event in ["PostToolUse", "PostToolUseFailure", "PostToolUse"] {
+        assert!(pays(event, "c2").is_allowed());
+    }
+    let allowed = project.events("flow.guard.allow");
+    assert_eq!(allowed.len(), 1, "{allowed:?}");
+    assert_eq!((&allowed[0]["data"]["guardId"], &allowed[0]["data"]["call"]), (&"person".into(), &"c2".into()));
+    assert!(pays("PreToolUse", "c3").is_denied());
+}

@@ -23,10 +23,8 @@ use crate::store::RunId;
 /// The guards' view of an agent's runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gate {
-    /// The run at which the agent works, or the first of several that bind it. `None` if there is none.
-    pub run: Option<RunId>,
-    /// Its step, with the revision at which the run reached it.
-    pub step: Option<String>,
+    /// The open runs that decide about the call, the one at which the agent works first.
+    pub runs: Vec<DecidingRun>,
     /// The project's task.
     pub flow: Option<FlowContext>,
     /// The bypasses of the task, except used ones that count only once.
@@ -43,6 +41,27 @@ pub struct Gate {
     pub allowed: Option<Vec<String>>,
     /// The runs that bound the agent and are over.
     pub(crate) over: Vec<BoundRun>,
+}
+
+/// A run that decides about calls of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecidingRun {
+    /// The run.
+    pub address: Address,
+    /// Its first open step, with the revision at which the run reached it: `look@2`.
+    pub step: Option<String>,
+    /// All its open steps.
+    pub steps: Vec<String>,
+}
+
+impl DecidingRun {
+    /// Returns its name, if it is in the store.
+    pub fn id(&self) -> Option<&RunId> {
+        match &self.address {
+            Address::Stored(id) => Some(id),
+            Address::State(_) | Address::Task(_) => None,
+        }
+    }
 }
 
 /// The maximum number of runs that are read for one call.
@@ -84,23 +103,23 @@ impl Flow<'_> {
         if let Some((active, held)) = self.seen().await? {
             gate.task(&active, &held);
             if attached.is_none_or(|attached| *attached == active.run) {
-                gate.step(&held, intent, &is_own);
+                gate.step(Address::Stored(active.run.clone()), &held, intent, &is_own);
             }
             known = Some(active.run);
         }
         if let Some(run) = attached.filter(|run| known.as_ref() != Some(*run)) {
             let held = self.service.glance(run).await.map_err(|error| self.explained(run, error))?;
-            gate.step(&held, intent, &is_own);
+            gate.step(Address::Stored(run.clone()), &held, intent, &is_own);
             known = Some(run.clone());
         }
         let mut open = 0;
         for run in bound {
             match self.bound(run).await? {
                 None => gate.over.push(run.clone()),
-                Some(held) if held.run.is_over() => gate.over.push(run.clone()),
-                Some(held) if known.as_ref().is_some_and(|known| held.name() == known.as_str()) => {}
-                Some(held) => {
-                    gate.step(&held, intent, &is_own);
+                Some((_, held)) if held.run.is_over() => gate.over.push(run.clone()),
+                Some((_, held)) if known.as_ref().is_some_and(|known| held.name() == known.as_str()) => {}
+                Some((address, held)) => {
+                    gate.step(address, &held, intent, &is_own);
                     open += 1;
                 }
             }
@@ -113,14 +132,14 @@ impl Flow<'_> {
     }
 
     /// Returns a run that binds an agent. `None` if its task file is gone, so that it cannot bind.
-    async fn bound(&self, run: &BoundRun) -> Result<Option<Arc<Held>>, ServiceError> {
+    async fn bound(&self, run: &BoundRun) -> Result<Option<(Address, Arc<Held>)>, ServiceError> {
         let Some(address) = run.address() else { return Ok(None) };
         let held = match &address {
             Address::Stored(id) => self.service.glance(id).await,
             Address::State(_) | Address::Task(_) => self.service.peek(&address).await.map(Arc::new),
         };
         match held {
-            Ok(held) => Ok(Some(held)),
+            Ok(held) => Ok(Some((address, held))),
             Err(error) if matches!(error.code, "task_not_found" | "no_workflow") => Ok(None),
             Err(error) => Err(unreadable(&error, &address)),
         }
@@ -146,6 +165,11 @@ fn unreadable(error: &ServiceError, address: &Address) -> ServiceError {
 }
 
 impl Gate {
+    /// Returns the runs in the store that decide, the one at which the agent works first.
+    pub fn stored(&self) -> impl Iterator<Item = (&RunId, Option<&str>)> {
+        self.runs.iter().filter_map(|run| Some((run.id()?, run.step.as_deref())))
+    }
+
     fn task(&mut self, active: &Active, held: &Held) {
         let run = &held.run;
         let variable = |name: &str| run.root.data.iter().find_map(|data| data.variables.get(name));
@@ -161,13 +185,13 @@ impl Gate {
         self.people.extend(asks_a_person(run).then(|| active.run.to_string()));
     }
 
-    fn step(&mut self, held: &Held, intent: Option<&Intent>, is_own: &dyn Fn(&str) -> bool) {
+    fn step(&mut self, address: Address, held: &Held, intent: Option<&Intent>, is_own: &dyn Fn(&str) -> bool) {
         let (workflow, run) = (&held.definition.workflow, &held.run);
         let id = RunId::parse(held.name());
-        if self.run.is_none() {
-            let first = run.positions().first().map(|(_, frame)| format!("{}@{}", frame.place.node(), frame.since));
-            (self.run, self.step) = (id.clone(), first);
-        }
+        let positions = run.positions();
+        let step = positions.first().map(|(_, frame)| format!("{}@{}", frame.place.node(), frame.since));
+        let steps = positions.iter().map(|(_, frame)| frame.place.node().to_string()).collect();
+        self.runs.push(DecidingRun { address, step, steps });
         self.granted |= intent.is_some_and(|intent| permit::grants(workflow, run, intent));
         let permitted = intent.and_then(|intent| permit::permit(workflow, run, intent, is_own));
         if permitted.is_none() {

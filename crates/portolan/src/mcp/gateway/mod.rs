@@ -186,8 +186,8 @@ impl Server {
         for remedy in &answer.remedies {
             let _written = write!(text, "\n- {remedy}");
         }
-        for view in &views {
-            let _written = write!(text, "\n\nRun `{}`:\n{}", view.address, tasks::told(view).message);
+        if !views.is_empty() {
+            let _written = write!(text, "\n\n{}", tasks::of_runs(&views));
         }
         let guards: Vec<&str> = judged.objections().map(|judgement| judgement.guard.as_str()).collect();
         let situations: Vec<Value> =
