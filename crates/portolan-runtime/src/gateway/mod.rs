@@ -45,7 +45,7 @@ use hiding::Hidden;
 use suspicious::Reported;
 
 pub use parked::{Parked, ParkedCall, ParkedCalls, ParkedDecision};
-pub use pinned::{ToolPins, Withheld, WithheldTool};
+pub use pinned::{SuspiciousTool, ToolPins, Withheld, WithheldTool};
 
 /// The name of the gateway among the hosts that call guards, in the log.
 pub const HOST: &str = "gate";

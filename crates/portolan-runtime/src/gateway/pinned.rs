@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use portolan_core::diagnostic::clip;
+use portolan_gates::injection;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
@@ -85,6 +86,17 @@ pub struct WithheldTool {
     pub described: Tool,
 }
 
+/// A tool whose description looks like instructions to a model. It is offered all the same, since words prove no intent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SuspiciousTool {
+    /// The server.
+    pub server: String,
+    /// The name of the tool.
+    pub tool: String,
+    /// The words.
+    pub sign: &'static str,
+}
+
 impl ToolPins {
     /// Returns the record of the project of a service.
     ///
@@ -159,6 +171,20 @@ impl ToolPins {
         Ok(waiting.collect())
     }
 
+    /// Returns the tools whose descriptions look like instructions to a model, as their servers describe them now.
+    ///
+    /// # Errors
+    /// The record cannot be read.
+    pub fn suspicious(&self) -> Result<Vec<SuspiciousTool>, ServiceError> {
+        let servers = self.read()?.servers.into_iter();
+        let tools = servers.flat_map(|(server, tools)| tools.into_iter().map(move |tool| (server.clone(), tool)));
+        let found = tools.filter_map(|(server, (tool, PinnedTool { accepted, described }))| {
+            let sign = injection::sign(&text_of(&described.or(accepted)?))?;
+            Some(SuspiciousTool { server, tool, sign })
+        });
+        Ok(found.collect())
+    }
+
     /// Accepts these tools as they were shown to a person. One that has changed again meanwhile stays withheld.
     ///
     /// # Errors
@@ -228,8 +254,12 @@ fn size(tool: &Tool) -> usize {
 
 /// Checks whether a text of a tool contains characters that change what a model reads, but not what a person sees.
 fn hides(tool: &Tool) -> bool {
-    let text = serde_json::to_value(tool).map(|tool| texts(&tool)).unwrap_or_default();
-    text.chars().any(is_hidden)
+    text_of(tool).chars().any(is_hidden)
+}
+
+/// Returns all texts of a tool.
+pub(super) fn text_of(tool: &Tool) -> String {
+    serde_json::to_value(tool).map(|tool| texts(&tool)).unwrap_or_default()
 }
 
 /// Returns all texts of a value, keys included.

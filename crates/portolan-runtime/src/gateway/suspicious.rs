@@ -29,8 +29,7 @@ impl Gateway {
     /// Reports the descriptions of a server's tools. Each is recorded once by this process.
     pub(super) fn report_descriptions(&self, server: &str, tools: &[Tool]) {
         for tool in tools {
-            let text = serde_json::to_value(tool).map(|tool| super::pinned::texts(&tool)).unwrap_or_default();
-            let Some(sign) = injection::sign(&text) else { continue };
+            let Some(sign) = injection::sign(&super::pinned::text_of(tool)) else { continue };
             if self.tell_of(server, &tool.name, "description", sign) {
                 let entry = entry(&self.keeper.blank_record(), server, &tool.name, "description", sign);
                 record(&self.log, entry);

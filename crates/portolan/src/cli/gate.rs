@@ -10,7 +10,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use portolan_core::diagnostic::clip;
 use portolan_runtime::audit::{self, Filter, Line, project_log, time_of};
 use portolan_runtime::clock::{Clock, rfc3339};
-use portolan_runtime::gateway::{Gateway, HOST, ParkedDecision, ToolPins, WithheldTool};
+use portolan_runtime::gateway::{Gateway, HOST, ParkedDecision, SuspiciousTool, ToolPins, WithheldTool};
 use portolan_runtime::servers::{PoolOptions, ServerSetup, Servers};
 use portolan_runtime::service::{Options, Service, ServiceError};
 use portolan_runtime::store::RunId;
@@ -114,6 +114,8 @@ struct Log {
 }
 
 /// Show the tools that are withheld: those that are new, have changed, or hide characters.
+///
+/// It also reports descriptions that look like instructions to a model, which are not withheld.
 ///
 /// Exit code 1 if there are any.
 ///
@@ -313,7 +315,8 @@ fn said(line: &Line) -> String {
 
 fn diff(common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
-    let withheld = ToolPins::of(&Service::new(common.options()?)?)?.withheld()?;
+    let pins = ToolPins::of(&Service::new(common.options()?)?)?;
+    let (withheld, suspicious) = (pins.withheld()?, pins.suspicious()?);
     if output.is_json() {
         let tools: Vec<Value> = withheld
             .iter()
@@ -322,7 +325,10 @@ fn diff(common: &Common) -> anyhow::Result<Exit> {
                     "accepted": tool.accepted, "described": tool.described })
             })
             .collect();
-        output.json(&json!({ "withheld": tools }))?;
+        let found = suspicious
+            .iter()
+            .map(|SuspiciousTool { server, tool, sign }| json!({ "server": server, "tool": tool, "sign": sign }));
+        output.json(&json!({ "withheld": tools, "suspicious": found.collect::<Vec<_>>() }))?;
     } else {
         for tool in &withheld {
             output.line(shown(tool))?;
@@ -330,6 +336,10 @@ fn diff(common: &Common) -> anyhow::Result<Exit> {
         match withheld.is_empty() {
             true => output.line("no tools are withheld")?,
             false => output.remark("`portolan gate accept SERVER/TOOL` accepts a tool as it is described now"),
+        }
+        for SuspiciousTool { server, tool, sign } in &suspicious {
+            let name = format!("{}/{}", clip(server), clip(tool));
+            output.remark(safe(&format!("{name}: its description looks like instructions to a model: `{sign}`")));
         }
     }
     Ok(if withheld.is_empty() { Exit::Done } else { Exit::Failed })

@@ -456,6 +456,9 @@ fn texts_that_look_like_instructions_are_reported_and_passed_on() {
     let (table, _) = says(&project, &["gate", "log"]);
     assert!(table.contains("a result of write of db looks like instructions: `do not tell the user`"), "{table}");
     assert!(table.contains("a description of query of db looks like instructions"), "{table}");
+    let (told, code) = says(&project, &["gate", "diff"]);
+    assert!(told.contains("db/query: its description looks like instructions to a model: `ignore all"), "{told}");
+    assert_eq!(code, Some(0), "nothing is withheld");
 }
 
 const FILTERED: &str = "
