@@ -85,12 +85,21 @@ fn main() {
         println!("{clients:>3} clients: {looked:>9.0} situations a second, {moved:>9.0} moves a second");
     }
 
-    let before = http.resident();
-    for _ in 0..sessions {
+    let (before, mut most) = (http.resident(), 0);
+    for nth in 0..sessions {
         client.begin_session();
+        // Reading it takes a while.
+        if nth % 100 == 0 {
+            most = most.max(http.resident());
+        }
+    }
+    while client.suspended() < sessions {
+        most = most.max(http.resident());
+        std::thread::park_timeout(Duration::from_millis(200));
     }
     let each = (http.resident().saturating_sub(before)) as f64 / sessions as f64;
-    println!("{sessions} idle sessions: {} KiB resident, {each:.1} KiB for each", http.resident());
+    let after = http.resident();
+    println!("{sessions} idle sessions: {after} KiB resident, {each:.1} KiB for each, {most} KiB while they began");
 }
 
 /// How often clients that work at the same time do their work in a second, once each is ready.
@@ -248,6 +257,16 @@ impl Client {
         let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": me });
         let answer = self.post(&json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }), "");
         assert_eq!(answer["result"]["serverInfo"]["name"], "portolan", "{answer}");
+    }
+
+    /// How many sessions are suspended.
+    fn suspended(&mut self) -> usize {
+        let (host, token) = (&self.host, &self.token);
+        let request = format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n");
+        self.stream.get_mut().write_all(request.as_bytes()).expect("it listens");
+        let text = self.body();
+        let count = text.lines().find_map(|line| line.strip_prefix("portolan_sessions_suspended "));
+        count.and_then(|count| count.parse().ok()).expect("it is counted")
     }
 
     fn post(&mut self, message: &Value, more: &str) -> Value {

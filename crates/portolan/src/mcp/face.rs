@@ -1,8 +1,8 @@
 //! The behaviour that all toolsets share: initialization, unknown requests, and cancellation.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use portolan_core::diagnostic::clip;
@@ -40,7 +40,11 @@ pub(super) struct Face {
     ending: watch::Receiver<bool>,
     /// Whether the client has sent `initialized`.
     is_begun: AtomicBool,
+    /// Whether the session was suspended before: the list of tools may have changed meanwhile.
+    is_restored: bool,
     subscriptions: Subscriptions,
+    /// The work beside the calls of the session, which ends with it.
+    beside: Mutex<JoinSet<()>>,
     /// Counts calls, if a server has metrics.
     metrics: Option<Arc<Metrics>>,
 }
@@ -51,6 +55,8 @@ impl Face {
             toolset,
             ending,
             is_begun: AtomicBool::new(false),
+            is_restored: false,
+            beside: Mutex::default(),
             subscriptions: Subscriptions::default(),
             metrics: None,
         }
@@ -59,6 +65,11 @@ impl Face {
     /// Creates a server whose calls are counted.
     pub(super) fn measured(toolset: Arc<dyn Toolset>, ending: watch::Receiver<bool>, metrics: Arc<Metrics>) -> Face {
         Face { metrics: Some(metrics), ..Face::new(toolset, ending) }
+    }
+
+    /// Serves a session that was suspended before.
+    pub(super) fn restored(self) -> Face {
+        Face { is_restored: true, ..self }
     }
 
     /// Counts a call, and logs it. Tools that do not exist count as one.
@@ -86,39 +97,46 @@ impl Face {
     }
 
     async fn end(&self) {
-        // A dropped sender means that the connection is over.
-        let mut ending = self.ending.clone();
-        let _gone = ending.wait_for(|ending| *ending).await.is_err();
+        ended(self.ending.clone()).await;
     }
 
-    /// Waits until the list of tools changes. Returns `false` at the end of the session.
-    async fn has_changed(&self, changes: &mut watch::Receiver<u64>) -> bool {
-        tokio::select! {
-            () = self.end() => false,
-            changed = changes.changed() => changed.is_ok(),
-        }
+    /// Begins the work beside the calls of a session. It is dropped when the session ends, or at the end of the server.
+    fn begin_beside(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let ending = self.ending.clone();
+        self.beside.lock().unwrap_or_else(PoisonError::into_inner).spawn(async move {
+            tokio::select! {
+                () = ended(ending) => {}
+                () = work => {}
+            }
+        });
     }
 
-    /// Notifies a session of every new list of tools, until it ends.
-    async fn tell_of_tools(&self, peer: &Peer<RoleServer>) {
+    /// Notifies a session of every new list of tools.
+    fn tell_of_tools(&self, peer: Peer<RoleServer>) {
         let Some(mut changes) = self.toolset.changes() else { return };
-        while self.has_changed(&mut changes).await {
-            if peer.notify_tool_list_changed().await.is_err() {
-                return;
-            }
+        if self.is_restored {
+            changes.mark_changed();
         }
+        self.begin_beside(async move {
+            while changes.changed().await.is_ok() && peer.notify_tool_list_changed().await.is_ok() {}
+        });
     }
 
-    /// Notifies a session of new lists of resources and prompts, until it ends.
-    async fn tell_of_offers(&self, peer: &Peer<RoleServer>) {
+    /// Notifies a session of new lists of resources and prompts.
+    fn tell_of_offers(&self, peer: Peer<RoleServer>) {
         let Some(mut changes) = self.toolset.offer_changes() else { return };
-        while self.has_changed(&mut changes).await {
-            // Which of them has changed makes no difference: a client lists both again.
-            let told = tokio::join!(peer.notify_resource_list_changed(), peer.notify_prompt_list_changed());
-            if told.0.and(told.1).is_err() {
-                return;
-            }
+        if self.is_restored {
+            changes.mark_changed();
         }
+        self.begin_beside(async move {
+            while changes.changed().await.is_ok() {
+                // Which of them has changed makes no difference: a client lists both again.
+                let told = tokio::join!(peer.notify_resource_list_changed(), peer.notify_prompt_list_changed());
+                if told.0.and(told.1).is_err() {
+                    return;
+                }
+            }
+        });
     }
 
     /// Waits for an answer, unless the client cancels the request or the server ends. Then the work of the request is
@@ -137,15 +155,6 @@ impl Face {
         }
     }
 
-    /// Performs the work beside the calls of a session, until it ends.
-    async fn work_beside(&self, peer: &Peer<RoleServer>) {
-        let Some(work) = self.toolset.beside(peer.clone()) else { return };
-        tokio::select! {
-            () = self.end() => {}
-            () = work => {}
-        }
-    }
-
     /// Returns the error of a request for an unknown resource.
     fn no_resource<M: ConstString>(&self, uri: &str) -> ErrorData {
         match self.toolset.about().capabilities.resources.is_none() {
@@ -156,6 +165,12 @@ impl Face {
             }
         }
     }
+}
+
+/// Waits until pending calls are to be dropped.
+async fn ended(mut ending: watch::Receiver<bool>) {
+    // A dropped sender means that the connection is over.
+    let _gone = ending.wait_for(|ending| *ending).await.is_err();
 }
 
 /// Returns the answer to a refused call.
@@ -203,8 +218,11 @@ impl ServerHandler for Face {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         // A repeated `initialized` must not start the work of the session twice.
         if !self.is_begun.swap(true, Ordering::Relaxed) {
-            let peer = &context.peer;
-            tokio::join!(self.tell_of_tools(peer), self.tell_of_offers(peer), self.work_beside(peer));
+            self.tell_of_tools(context.peer.clone());
+            self.tell_of_offers(context.peer.clone());
+            if let Some(work) = self.toolset.beside(context.peer) {
+                self.begin_beside(work);
+            }
         }
     }
 

@@ -203,7 +203,8 @@ fn calls_and_refusals_are_counted() {
         portolan_requests_pending 0
         portolan_runs_open 1
         portolan_runs_waiting 0
-        portolan_sessions 0"##]].assert_eq(&lines.join("\n"));
+        portolan_sessions 0
+        portolan_sessions_suspended 0"##]].assert_eq(&lines.join("\n"));
 }
 
 #[test]

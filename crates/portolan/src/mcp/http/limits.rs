@@ -94,16 +94,24 @@ pub(super) async fn limit(
             Ok(permit) => held(next.run(request).await, permit, is_still),
             Err(refusal) => later(refusal),
         },
-        _ => {
-            let mut response = next.run(request).await;
-            // Some clients treat 202 as a failure to end the session.
-            if response.status() == StatusCode::ACCEPTED {
-                *response.status_mut() = StatusCode::NO_CONTENT;
-            }
-            response
-        }
+        _ => ended(&server, request, next).await,
     };
     server.sessions.bind(response.headers_mut(), &principal);
+    response
+}
+
+/// Answers a request that can only end a session.
+async fn ended(server: &Server, request: Request, next: Next) -> Response {
+    let table = server.tables.get(request.uri().path());
+    let id = request.headers().get(&SESSION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
+    let mut response = next.run(request).await;
+    if response.status() == StatusCode::ACCEPTED {
+        if let (Some(table), Some(id)) = (table, id) {
+            table.end(&id).await;
+        }
+        // Some clients treat 202 as a failure to end the session.
+        *response.status_mut() = StatusCode::NO_CONTENT;
+    }
     response
 }
 
@@ -171,18 +179,18 @@ async fn permitted(server: &Server, principal: &Principal, pending: Pending) -> 
         false => busy(format!("{MOST_REQUESTS} requests are being processed")),
     })?;
     if pending == Pending::Beginning {
-        room_for_session(server, principal).await?;
+        room_for_session(server, principal)?;
     }
     Ok((permit, share))
 }
 
 /// Checks that a session can be begun.
-async fn room_for_session(server: &Server, principal: &Principal) -> Result<(), Refusal> {
-    if server.session_count().await >= MOST_SESSIONS {
+fn room_for_session(server: &Server, principal: &Principal) -> Result<(), Refusal> {
+    if server.session_count().0 >= MOST_SESSIONS {
         return Err(busy(format!("{MOST_SESSIONS} sessions are open")));
     }
     if server.sessions.of(principal) >= MOST_SESSIONS_OF_ONE {
-        server.forget_ended_sessions().await;
+        server.forget_ended_sessions();
         if server.sessions.of(principal) >= MOST_SESSIONS_OF_ONE {
             let message = format!("{MOST_SESSIONS_OF_ONE} sessions of this token are open");
             let help = "end some, or use a client of the revision 2026-07-28, which has none";

@@ -74,12 +74,17 @@ pub(super) async fn all(State(server): State<Arc<Server>>) -> Result<Response, R
     })?;
     let runs = server.service.list(true, MOST_RUNS).await?;
     let waiting = runs.iter().filter(|run| run.status == "waiting").count();
-    let sessions = server.session_count().await;
+    let (sessions, suspended) = server.session_count();
     let pending = MOST_REQUESTS - server.requests.available_permits();
     let mut text = counted.trim_end_matches("# EOF\n").to_owned();
     for (name, about, value) in [
         ("portolan_requests_pending", "Requests that are being processed", pending),
         ("portolan_sessions", "Sessions of clients that have some", sessions),
+        (
+            "portolan_sessions_suspended",
+            "Sessions of which only the first message is kept, until the next one",
+            suspended,
+        ),
         ("portolan_runs_open", "Runs that have not ended", runs.len()),
         ("portolan_runs_waiting", "Runs that wait for a person", waiting),
     ] {

@@ -9,15 +9,17 @@
 mod limits;
 mod metrics;
 mod sessions;
+mod suspension;
 
 use limits::Shares;
 pub(super) use metrics::Metrics;
 use sessions::Sessions;
+use suspension::{MakeFace, SessionTable};
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use axum::Json;
@@ -27,11 +29,10 @@ use axum::http::{StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use portolan_runtime::service::{Service, ServiceError};
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
-use tokio::time::timeout;
+use tokio::time::{interval, timeout};
 
 use super::connection::{FAREWELL, stop_signal};
 use super::face::Face;
@@ -49,6 +50,8 @@ const METRICS: &str = "/metrics";
 
 /// How long a session can be idle before it ends.
 const IDLE: Duration = Duration::from_mins(30);
+/// How often idle sessions are looked for.
+const SUSPENSION: Duration = Duration::from_secs(1);
 /// How long pending calls can continue after the process was asked to end.
 const DRAIN: Duration = Duration::from_secs(10);
 /// The most requests that are processed at once.
@@ -58,7 +61,7 @@ const MOST_STREAMS: usize = 4_096;
 /// The most sessions.
 const MOST_SESSIONS: usize = 20_000;
 
-type McpService = StreamableHttpService<Face, LocalSessionManager>;
+type McpService = StreamableHttpService<Face, SessionTable>;
 
 /// A toolset, with the name of its path.
 pub(crate) struct NamedTools {
@@ -72,9 +75,8 @@ struct Server {
     access: Access,
     bounds: Bounds,
     requests: Arc<Semaphore>,
-    managers: Vec<Arc<LocalSessionManager>>,
-    /// The paths at which MCP is served.
-    paths: Vec<String>,
+    /// The sessions of each path at which MCP is served.
+    tables: BTreeMap<String, Arc<SessionTable>>,
     sessions: Sessions,
     /// The permits of open streams, which are no calls, and which the end of the server does not wait for.
     streams: Arc<Semaphore>,
@@ -85,22 +87,32 @@ struct Server {
 }
 
 impl Server {
-    /// Returns the number of sessions at all paths.
-    async fn session_count(&self) -> usize {
-        let mut count = 0;
-        for manager in &self.managers {
-            count += manager.sessions.read().await.len();
-        }
-        count
+    /// Returns the number of sessions at all paths, and how many of them are suspended.
+    fn session_count(&self) -> (usize, usize) {
+        let counts = self.tables.values().map(|table| table.count());
+        counts.fold((0, 0), |all, (sessions, suspended)| (all.0 + sessions, all.1 + suspended))
     }
 
     /// Forgets the sessions that have ended.
-    async fn forget_ended_sessions(&self) {
-        let mut open = BTreeSet::new();
-        for manager in &self.managers {
-            open.extend(manager.sessions.read().await.keys().map(|id| id.to_string()));
+    fn forget_ended_sessions(&self) {
+        self.sessions.retain(&self.tables.values().flat_map(|table| table.ids()).collect());
+    }
+
+    /// Suspends the sessions that have been idle for a while, and ends those that have been idle for long.
+    async fn suspend_idle(&self) {
+        for table in self.tables.values() {
+            table.suspend_idle().await;
         }
-        self.sessions.retain(&open);
+    }
+}
+
+/// Suspends idle sessions for as long as there is a server.
+async fn suspend(server: Weak<Server>) {
+    let mut interval = interval(SUSPENSION);
+    loop {
+        interval.tick().await;
+        let Some(server) = server.upgrade() else { return };
+        server.suspend_idle().await;
     }
 }
 
@@ -124,6 +136,7 @@ pub(crate) async fn serve(
     let config = config();
     let cancel = config.cancellation_token.clone();
     let (router, server) = router(service, sets, access, &config, &ending)?;
+    tokio::spawn(suspend(Arc::downgrade(&server)));
     let stop = stop_signal()?;
     let mut serving = tokio::spawn(listeners.serve(router, ending.clone()));
     tokio::select! {
@@ -166,12 +179,11 @@ fn router(
     let all = combined(sets.into_iter().map(|set| set.tools.toolset).collect())?;
     let bounds = all.manners().bounds;
     paths.push((PATH.to_owned(), all));
-    let (mut mcp, mut managers, metrics) = (Router::new(), Vec::new(), Arc::new(Metrics::new()));
-    let served = paths.iter().map(|(path, _)| path.clone()).collect();
+    let (mut mcp, mut tables, metrics) = (Router::new(), BTreeMap::new(), Arc::new(Metrics::new()));
     for (path, toolset) in paths {
-        let (service, manager) = endpoint(toolset, config.clone(), ending.clone(), Arc::clone(&metrics));
+        let (service, table) = endpoint(toolset, config.clone(), ending.clone(), Arc::clone(&metrics));
         mcp = mcp.route_service(&path, service);
-        managers.push(manager);
+        tables.insert(path, table);
     }
     let requests = Arc::new(Semaphore::new(MOST_REQUESTS));
     let is_ending = AtomicBool::new(false);
@@ -182,8 +194,7 @@ fn router(
         access,
         bounds,
         requests,
-        managers,
-        paths: served,
+        tables,
         sessions: Sessions::new()?,
         streams,
         request_shares,
@@ -210,12 +221,13 @@ fn endpoint(
     config: StreamableHttpServerConfig,
     ending: watch::Receiver<bool>,
     metrics: Arc<Metrics>,
-) -> (McpService, Arc<LocalSessionManager>) {
-    let mut manager = LocalSessionManager::default();
-    manager.session_config.keep_alive = Some(IDLE);
-    let manager = Arc::new(manager);
-    let face = move || Ok(Face::measured(Arc::clone(&toolset), ending.clone(), Arc::clone(&metrics)));
-    (StreamableHttpService::new(face, Arc::clone(&manager), config), manager)
+) -> (McpService, Arc<SessionTable>) {
+    let face: MakeFace = Arc::new(move |is_restored| {
+        let face = Face::measured(Arc::clone(&toolset), ending.clone(), Arc::clone(&metrics));
+        if is_restored { face.restored() } else { face }
+    });
+    let table = Arc::new(SessionTable::new(Arc::clone(&face), config.clone()));
+    (StreamableHttpService::new(move || Ok(face(false)), Arc::clone(&table), config), table)
 }
 
 async fn healthy() -> &'static str {
@@ -239,7 +251,7 @@ async fn ready(State(server): State<Arc<Server>>) -> Result<&'static str, Refusa
 /// Answers who issues tokens for this server. The rest of the path is that of the resource.
 async fn resource_metadata(State(server): State<Arc<Server>>, uri: Uri) -> Result<Json<Value>, Refusal> {
     let path = uri.path().strip_prefix(METADATA).unwrap_or_default();
-    let is_served = path.is_empty() || server.paths.iter().any(|served| served == path);
+    let is_served = path.is_empty() || server.tables.contains_key(path);
     let oauth = server.access.oauth().filter(|_| is_served).ok_or_else(nothing_there)?;
     Ok(Json(oauth.metadata(path)))
 }

@@ -9,7 +9,6 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
 use portolan_runtime::service::{Options, StoreAt};
-use rmcp::transport::streamable_http_server::session::SessionManager;
 
 use super::super::*;
 use super::{Pending, held, limited, permitted};
@@ -95,25 +94,24 @@ fn only_what_the_protocol_checks_counts_as_a_stream() {
     assert_eq!(of(&[("mcp-protocol-version", "2025-11-25"), listens, ("mcp-session-id", "x")]), Pending::Call);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_holder_has_a_share_of_the_sessions() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path());
     let [ada, bob] = ["ada", "bob"].map(|name| Principal { name: Some(name.into()), ..Principal::shared() });
-    let manager = &server.managers[0];
-    let (id, _transport) = manager.create_session().await.expect("there is room");
-    let handle = manager.sessions.write().await.remove(&id).expect("it is open");
+    let table = &server.tables["/mcp"];
     for number in 0..2_000 {
         let mut headers = HeaderMap::new();
         headers.insert("mcp-session-id", HeaderValue::from(number));
         server.sessions.bind(&mut headers, &ada);
-        manager.sessions.write().await.insert(number.to_string().into(), handle.clone());
+        table.add_suspended(&number.to_string());
     }
     let begins = async |holder: &Principal| permitted(&server, holder, Pending::Beginning).await.map(drop);
     let refused = begins(&ada).await.expect_err("all are open").into_response();
     assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
     begins(&bob).await.expect("it is another's share");
-    manager.sessions.write().await.clear();
+    tokio::time::advance(IDLE).await;
+    server.suspend_idle().await;
     begins(&ada).await.expect("none is open any more");
     assert_eq!(server.sessions.of(&ada), 0);
 }
