@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use portolan_core::diagnostic::clip;
 use portolan_core::engine::fits;
 use portolan_core::run::{Change, Event, Run};
 use serde_json::{Value, json};
@@ -108,7 +109,7 @@ impl Service {
             Address::Stored(id) => self.load(id).await,
             Address::State(state) => self.load(&kept_under(state)?).await,
             Address::Task(path) => {
-                let file = TaskFile::open(path).map_err(task_error)?;
+                let file = self.task_file(path)?;
                 let lock = file.lock().await.map_err(task_error)?;
                 let mut held = self.held_task(path, file, lock.task()).await?;
                 held.lock_with(lock);
@@ -123,11 +124,22 @@ impl Service {
             Address::Stored(id) => self.load(id).await,
             Address::State(state) => self.load(&kept_under(state)?).await,
             Address::Task(path) => {
-                let file = TaskFile::open(path).map_err(task_error)?;
+                let file = self.task_file(path)?;
                 let task = file.read().map_err(task_error)?;
                 self.held_task(path, file, task.as_ref()).await
             }
         }
+    }
+
+    /// Opens the file of a task.
+    pub(super) fn task_file(&self, path: &str) -> Result<TaskFile, ServiceError> {
+        let file = TaskFile::open(path).map_err(task_error)?;
+        if self.options.is_one_of_many && !file.is_within(self.project()) {
+            let message = format!("the task file `{}` is not in the folder of the project", clip(path));
+            let help = "name one that is, or leave the task file out: the run is then kept in the store";
+            return Err(ServiceError::refused("other_project", message, help));
+        }
+        Ok(file)
     }
 
     async fn load(&self, id: &RunId) -> Result<Held, ServiceError> {

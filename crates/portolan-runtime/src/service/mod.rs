@@ -119,6 +119,9 @@ pub struct Options {
     /// Whether this process stands between its clients and other servers. A run then binds the clients as well, as it
     /// binds the agents of a host.
     pub is_gateway: bool,
+    /// Whether this process also serves other projects, to clients that may not know of them. Task files must then be
+    /// in the folder of the project.
+    pub is_one_of_many: bool,
 }
 
 impl Options {
@@ -139,6 +142,7 @@ impl Options {
             telemetry: None,
             is_remote: false,
             is_gateway: false,
+            is_one_of_many: false,
         }
     }
 }

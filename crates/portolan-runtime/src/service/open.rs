@@ -172,7 +172,7 @@ impl Service {
     }
 
     async fn open_task(&self, path: &str, wanted: &Open, caller: &Caller) -> Result<View, ServiceError> {
-        let file = TaskFile::open(path).map_err(task_error)?;
+        let file = self.task_file(path)?;
         let mut lock = file.lock().await.map_err(task_error)?;
         let mut task = lock.task().cloned().unwrap_or_default();
         if let Some(held) = self.taken_up(path, file.clone(), &task).await? {
@@ -237,7 +237,7 @@ impl Service {
             ));
         }
         let beside = file.path().with_file_name(format!("{id}.json")).to_string_lossy().into_owned();
-        let beside_file = TaskFile::open(&beside).map_err(task_error)?;
+        let beside_file = self.task_file(&beside)?;
         let Some(parent) = beside_file.read().map_err(task_error)? else {
             return Ok(Lineage::none(format!(
                 "there is no task `{id}` beside this one, so this is not a branch of it"

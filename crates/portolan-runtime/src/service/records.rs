@@ -11,7 +11,6 @@ use super::Service;
 use super::hold::Held;
 use super::navigate::kept_under;
 use crate::carrier::Address;
-use crate::carrier::task_file::TaskFile;
 use crate::clock::rfc3339;
 use crate::definition::Definition;
 use crate::error::ServiceError;
@@ -123,7 +122,7 @@ impl Service {
             Address::State(state) => self.stored_records(&kept_under(state)?).await,
             Address::Stored(id) => self.stored_records(id).await,
             Address::Task(path) => {
-                let file = TaskFile::open(path).map_err(super::hold::task_error)?;
+                let file = self.task_file(path)?;
                 let mut records = self.journal.records(&file.path().to_string_lossy())?;
                 match self.peek(address).await {
                     // A record that a crash kept from the file was never acknowledged.

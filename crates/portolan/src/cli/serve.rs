@@ -2,6 +2,7 @@
 
 mod http;
 mod log;
+mod projects;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,9 @@ pub(super) struct Serve {
     /// The user of the toolset `navigate`.
     #[arg(long, value_enum, default_value_t, value_name = "WHO")]
     profile: ProfileArg,
+    /// Serve each project in this folder, at `/projects/NAME/mcp` for the folder NAME, with its own runs and trust.
+    #[arg(long, requires = "http", value_name = "DIR")]
+    projects: Option<PathBuf>,
     #[command(flatten)]
     over_http: http::HttpArgs,
     #[command(flatten)]
@@ -101,27 +105,16 @@ pub(super) const GRACE: Duration = Duration::from_millis(200);
 const MAX_DRAWN: usize = 100;
 
 pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
+    if let Some(folder) = &args.projects {
+        return projects::run(&args, folder, common);
+    }
     let (toolsets, files) = if args.conformance { Default::default() } else { chosen(&args)? };
     fitting(&args, &toolsets)?;
     let address = args.over_http.address()?;
     let has = |set| toolsets.contains(&set);
     let output = common.output();
     let notes = args.log.notes();
-    let options = Options {
-        definitions: files.led,
-        strictness: args.leniency.strictness(),
-        human: match args.human {
-            HumanArg::Attested => Human::Attested,
-            HumanArg::Verified => Human::Verified,
-        },
-        states: match (args.stateless, args.ledger) {
-            (false, _) => States::Handles,
-            (true, false) => States::Tokens,
-            (true, true) => States::Ledger,
-        },
-        is_remote: address.is_some(),
-        ..common.options()?
-    };
+    let options = Options { definitions: files.led, ..args.options(common.options()?) };
     let service = Arc::new(Service::new(options)?);
     // Definitions on the command line must be sound before a client connects.
     for id in service.library().given_ids() {
@@ -136,20 +129,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     if args.conformance {
         sets.push(named("conformance", mcp::conformance()));
     }
-    if has(Toolset::Navigate) {
-        let profile = match args.profile {
-            ProfileArg::Strict => mcp::Profile::Strict,
-            ProfileArg::Author => mcp::Profile::Author,
-        };
-        sets.push(named("navigate", mcp::navigate(Arc::clone(&service), profile)));
-    }
-    if has(Toolset::Tasks) {
-        let draws = !has(Toolset::Navigate) || args.profile == ProfileArg::Author;
-        sets.push(named("tasks", mcp::tasks(Arc::clone(&service), draws)));
-    }
-    if has(Toolset::Gates) {
-        sets.push(named("gates", mcp::gates(Arc::clone(&service), tell(notes.clone()))));
-    }
+    sets.extend(leading(&service, &toolsets, args.profile, &tell(notes.clone())));
     let pool = PoolOptions { on_stderr: Some(notes.of_servers()), grace: GRACE, ..PoolOptions::default() };
     if has(Toolset::Graph) {
         let names = files.graphs.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>().join("`, `");
@@ -172,7 +152,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         sets.push(named("author", mcp::author(Arc::clone(&service), Author::new(file, args.mcp, pool)?)));
     }
     match address {
-        Some(address) => http::serve(service, sets, address, &args.over_http, &output)?,
+        Some(address) => http::serve(mcp::Content::Project(service, sets), address, &args.over_http, &output)?,
         None => {
             greet(&output);
             mcp::serve(sets.into_iter().map(|set| set.tools).collect())?;
@@ -180,6 +160,52 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     }
     notes.flush();
     Ok(Exit::Done)
+}
+
+impl Serve {
+    /// Returns the options of a project that is served.
+    fn options(&self, of_project: Options) -> Options {
+        Options {
+            strictness: self.leniency.strictness(),
+            human: match self.human {
+                HumanArg::Attested => Human::Attested,
+                HumanArg::Verified => Human::Verified,
+            },
+            states: match (self.stateless, self.ledger) {
+                (false, _) => States::Handles,
+                (true, false) => States::Tokens,
+                (true, true) => States::Ledger,
+            },
+            is_remote: self.over_http.is_given(),
+            ..of_project
+        }
+    }
+}
+
+/// Returns the toolsets that lead agents, as far as they are chosen.
+fn leading(
+    service: &Arc<Service>,
+    toolsets: &[Toolset],
+    profile: ProfileArg,
+    tell: &mcp::Tell,
+) -> Vec<mcp::NamedTools> {
+    let has = |set| toolsets.contains(&set);
+    let mut sets = Vec::new();
+    if has(Toolset::Navigate) {
+        let profile = match profile {
+            ProfileArg::Strict => mcp::Profile::Strict,
+            ProfileArg::Author => mcp::Profile::Author,
+        };
+        sets.push(named("navigate", mcp::navigate(Arc::clone(service), profile)));
+    }
+    if has(Toolset::Tasks) {
+        let draws = !has(Toolset::Navigate) || profile == ProfileArg::Author;
+        sets.push(named("tasks", mcp::tasks(Arc::clone(service), draws)));
+    }
+    if has(Toolset::Gates) {
+        sets.push(named("gates", mcp::gates(Arc::clone(service), Arc::clone(tell))));
+    }
+    sets
 }
 
 /// Names a toolset by its path over HTTP.

@@ -65,6 +65,9 @@ struct New {
     /// The file of tokens.
     #[arg(long, value_name = "FILE")]
     file: PathBuf,
+    /// Admit it only to this project of a server with `--projects`. May be given several times.
+    #[arg(long, value_name = "NAME", value_parser = tokens::project_name)]
+    only_project: Vec<String>,
     /// Replace the token of this name, if there is one.
     #[arg(long)]
     replace: bool,
@@ -110,9 +113,13 @@ fn issue(output: &Output, new: &New) -> anyhow::Result<Exit> {
     }
     let token = format!("{PREFIX}{}", random_token()?);
     let scopes: Scopes = new.scope.iter().copied().collect();
-    write(&file, &(text + &tokens::line(&new.name, scopes, &token)))?;
+    write(&file, &(text + &tokens::line(&new.name, scopes, &token, &new.only_project)))?;
     if output.is_json() {
-        output.json(&json!({ "name": new.name, "scopes": scopes.names(), "token": token }))?;
+        let mut shown = json!({ "name": new.name, "scopes": scopes.names(), "token": token });
+        if !new.only_project.is_empty() {
+            shown["projects"] = json!(new.only_project);
+        }
+        output.json(&shown)?;
     } else {
         output.line(&token)?;
         output.remark("this is the only time that the token is shown");
@@ -126,11 +133,23 @@ fn list(output: &Output, file: &Path) -> anyhow::Result<Exit> {
         output.remark(format!("no token is issued in `{}` yet", file.display()));
     }
     if output.is_json() {
-        let shown = |token: &IssuedToken| json!({ "name": &*token.name, "scopes": token.scopes.names() });
+        let shown = |token: &IssuedToken| {
+            let mut shown = json!({ "name": &*token.name, "scopes": token.scopes.names() });
+            if let Some(projects) = &token.projects {
+                shown["projects"] = json!(projects);
+            }
+            shown
+        };
         output.json(&json!({ "tokens": issued.iter().map(shown).collect::<Vec<_>>() }))?;
     } else if !issued.is_empty() {
-        let rows = issued.iter().map(|token| vec![token.name.to_string(), token.scopes.names().join(",")]);
-        output.line(table(&rows.collect::<Vec<_>>()))?;
+        let row = |token: &IssuedToken| {
+            let projects = token.projects.as_ref().map(|names| names.iter().cloned().collect::<Vec<_>>().join(","));
+            [Some(token.name.to_string()), Some(token.scopes.names().join(",")), projects]
+                .into_iter()
+                .flatten()
+                .collect()
+        };
+        output.line(table(&issued.iter().map(row).collect::<Vec<_>>()))?;
     }
     Ok(Exit::Done)
 }

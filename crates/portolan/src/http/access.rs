@@ -9,6 +9,7 @@
 use axum::extract::Request;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use portolan_core::diagnostic::list;
 use portolan_runtime::service::ServiceError;
 
 use super::Refusal;
@@ -133,12 +134,23 @@ impl Access {
                 "send `Authorization: Bearer` with a token of the authorization server for this server",
             ),
         };
-        holder.ok_or_else(|| {
+        let holder = holder.ok_or_else(|| {
             let message = "the server's token is missing or wrong";
             let challenge = self.oauth().map_or_else(|| "Bearer".to_owned(), |it| it.challenge(path, token.is_some()));
             Refusal::new(StatusCode::UNAUTHORIZED, "no_token", message, help).challenging(&challenge)
-        })
+        })?;
+        match holder.may_use(path) {
+            true => Ok(holder),
+            false => Err(other_project(&holder)),
+        }
     }
+}
+
+fn other_project(holder: &Principal) -> Refusal {
+    let projects: Vec<&str> = holder.projects.iter().flat_map(|names| names.iter().map(String::as_str)).collect();
+    let message = format!("the token is only for the project {}", list(&projects));
+    let help = "send the request to `/projects/<name>/mcp` of this project, or use another token";
+    Refusal::new(StatusCode::FORBIDDEN, "other_project", message, help)
 }
 
 /// Returns the token of a request that has exactly one.

@@ -5,6 +5,7 @@ mod listeners;
 mod note;
 pub(crate) mod oauth;
 mod principal;
+pub(crate) mod project_path;
 mod refusal;
 pub(crate) mod tls;
 pub(crate) mod tokens;

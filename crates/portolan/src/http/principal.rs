@@ -1,10 +1,13 @@
 //! Who sends a request, and what they may do.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use clap::ValueEnum;
 use portolan_core::diagnostic::list;
+
+use super::project_path::split;
 
 /// What the holder of a token may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -87,11 +90,19 @@ pub(crate) struct Principal {
     /// The name that the token was issued to. `None` if all clients share a token, or need none.
     pub(crate) name: Option<Arc<str>>,
     pub(crate) scopes: Scopes,
+    /// The projects that the token is for. `None` if it is for all.
+    pub(crate) projects: Option<Arc<BTreeSet<String>>>,
 }
 
 impl Principal {
     /// Returns the principal of a server whose clients are not told apart.
     pub(crate) fn shared() -> Principal {
-        Principal { name: None, scopes: Scopes::of_programs() }
+        Principal { name: None, scopes: Scopes::of_programs(), projects: None }
+    }
+
+    /// Checks whether the token is for what is at a path.
+    pub(super) fn may_use(&self, path: &str) -> bool {
+        let Some(projects) = &self.projects else { return true };
+        split(path).is_some_and(|(name, _)| projects.contains(name))
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! # comment
-//! NAME SCOPE[,SCOPE…] SHA-256 of the token in hexadecimal
+//! NAME SCOPE[,SCOPE…] SHA-256 of the token in hexadecimal [PROJECT[,PROJECT…]]
 //! ```
 //! A token has 256 random bits, so its digest needs no salt and no slow function.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use portolan_runtime::disk::{self, Stamp};
 use portolan_runtime::service::ServiceError;
 
 use super::principal::{Principal, Scope, Scopes};
+use super::project_path::is_project_name;
 
 /// The most bytes of a file of tokens.
 const MAX_BYTES: u64 = 4 << 20;
@@ -34,6 +35,8 @@ pub(crate) const PREFIX: &str = "portolan_";
 pub(crate) struct IssuedToken {
     pub(crate) name: Arc<str>,
     pub(crate) scopes: Scopes,
+    /// The projects that it is for. `None` if it is for all.
+    pub(crate) projects: Option<Arc<BTreeSet<String>>>,
     digest: Digest,
 }
 
@@ -87,7 +90,9 @@ fn settled(path: &Path) -> Option<Stamp> {
 }
 
 fn by_digest(issued: Vec<IssuedToken>) -> BTreeMap<Digest, Principal> {
-    issued.into_iter().map(|it| (it.digest, Principal { name: Some(it.name), scopes: it.scopes })).collect()
+    let by_digest =
+        |it: IssuedToken| (it.digest, Principal { name: Some(it.name), scopes: it.scopes, projects: it.projects });
+    issued.into_iter().map(by_digest).collect()
 }
 
 /// Reads the lines of a file of tokens.
@@ -167,14 +172,28 @@ fn is_only_written_by_owner(_metadata: &fs::Metadata) -> bool {
 
 fn parsed(line: &str) -> Result<IssuedToken, String> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let &[name, scopes, digest] = words.as_slice() else {
-        return Err("a line has a name, scopes and a digest".to_owned());
+    let (name, scopes, digest, projects) = match *words.as_slice() {
+        [name, scopes, digest] => (name, scopes, digest, None),
+        [name, scopes, digest, projects] => (name, scopes, digest, Some(projects)),
+        _ => return Err("a line has a name, scopes and a digest, and perhaps projects".to_owned()),
     };
     check_name(name)?;
     let scope = |name: &str| Scope::named(name).ok_or_else(|| format!("there is no scope `{}`", clip(name)));
     let scopes = scopes.split(',').map(scope).collect::<Result<Scopes, String>>()?;
     let digest = Digest::try_from(digest.to_owned())?;
-    Ok(IssuedToken { name: name.into(), scopes, digest })
+    let projects = projects.map(|names| names.split(',').map(project_name).collect::<Result<_, String>>());
+    Ok(IssuedToken { name: name.into(), scopes, projects: projects.transpose()?.map(Arc::new), digest })
+}
+
+/// Returns the name of a project, which must be one that a folder of projects can have.
+pub(crate) fn project_name(name: &str) -> Result<String, String> {
+    match is_project_name(name) {
+        true => Ok(name.to_owned()),
+        false => Err(format!(
+            "`{}` is not the name of a project: letters, digits and the characters `.`, `_` and `-`, not beginning with `.`",
+            clip(name)
+        )),
+    }
 }
 
 /// Checks the name of a token's holder: it stands in journals, beside the name that the client gives itself.
@@ -190,6 +209,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
 }
 
 /// Returns the line of a token in a file.
-pub(crate) fn line(name: &str, scopes: Scopes, token: &str) -> String {
-    format!("{name} {} {}\n", scopes.names().join(","), Digest::of(token))
+pub(crate) fn line(name: &str, scopes: Scopes, token: &str, projects: &[String]) -> String {
+    let line = format!("{name} {} {} {}", scopes.names().join(","), Digest::of(token), projects.join(","));
+    format!("{}\n", line.trim_end())
 }

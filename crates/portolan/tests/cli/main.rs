@@ -49,6 +49,7 @@ mod run;
 mod runs;
 mod serve;
 mod serve_http;
+mod serve_projects;
 mod serve_tokens;
 mod served;
 mod show;

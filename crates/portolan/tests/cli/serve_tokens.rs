@@ -431,7 +431,7 @@ fn a_file_of_tokens_contains_none_and_all_its_faults_are_told() {
         format!("# ours\n{text}ci read {digest}\nx\nbob all {digest}\nbob read {}\nb/b read {digest}\n", &digest[1..]);
     fs::write(&file, lines).expect("it can be written");
     expect![[r#"
-        stderr: error: the file of tokens `tokens.txt` has faults: line 3: `ci` has a token already; line 4: a line has a name, scopes and a digest; line 5: there is no scope `all`; line 6: a digest has 64 lower-case hexadecimal digits; line 7: the name `b/b` is not 1 to 64 letters, digits and the characters `.`, `_`, `-` and `@`
+        stderr: error: the file of tokens `tokens.txt` has faults: line 3: `ci` has a token already; line 4: a line has a name, scopes and a digest, and perhaps projects; line 5: there is no scope `all`; line 6: a digest has 64 lower-case hexadecimal digits; line 7: the name `b/b` is not 1 to 64 letters, digits and the characters `.`, `_`, `-` and `@`
         stderr: help: remove these lines in an editor, and issue their tokens again
         exit: 2
     "#]].assert_eq(&project.says("token list --file tokens.txt"));

@@ -109,6 +109,15 @@ impl TaskFile {
         Locked::wait(self, disk::WAIT).await
     }
 
+    /// Checks whether the file, and what it links to, is in a folder, whose path is canonical.
+    pub fn is_within(&self, folder: &Path) -> bool {
+        let is_inside = |path: &Path| {
+            let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+            parent.is_some_and(|parent| parent.starts_with(folder))
+        };
+        is_inside(&self.path) && is_inside(&self.target)
+    }
+
     /// Returns the other tasks of the folder, in order of their names.
     pub fn siblings(&self) -> Siblings {
         Siblings::of(&self.path)

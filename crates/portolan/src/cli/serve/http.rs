@@ -5,19 +5,19 @@ use std::fs;
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
 use portolan_runtime::project_folder;
-use portolan_runtime::service::{Service, ServiceError};
+use portolan_runtime::service::ServiceError;
 use reqwest::Url;
 use serde_json::json;
 
 use crate::cli::Output;
 use crate::http::oauth::OAuth;
+use crate::http::project_path::PROJECTS;
 use crate::http::tokens::TokenFile;
 use crate::http::{Access, Holders, Listeners, random_token, tls, write_private};
-use crate::mcp::{self, NamedTools};
+use crate::mcp::{self, Content};
 
 /// The file in `.portolan` with the token. It is kept, so that clients need to be configured once.
 const TOKEN_FILE: &str = "serve.token";
@@ -68,6 +68,11 @@ impl HttpArgs {
             return refused(message, "add `--url`, as in `--url https://agents.example.org`");
         }
         Ok(Some(address))
+    }
+
+    /// Returns whether clients connect over HTTP.
+    pub(in crate::cli) fn is_given(&self) -> bool {
+        self.http.is_some()
     }
 
     /// Returns the addresses of the server besides those of this machine's own names. `bound` is what is listened on.
@@ -134,7 +139,8 @@ struct Admission {
 }
 
 impl Admission {
-    async fn of(args: &HttpArgs, service: &Service) -> Result<Admission, ServiceError> {
+    /// `folder` is where the server's own token is kept.
+    async fn of(args: &HttpArgs, folder: &Path) -> Result<Admission, ServiceError> {
         if let (Some(issuer), Some(url)) = (&args.oauth, args.url.first()) {
             let oauth = OAuth::discover(issuer.clone(), url.to_string()).await?;
             return Ok(Admission { holders: Holders::Issued(oauth), file: None });
@@ -145,7 +151,7 @@ impl Admission {
         if let Some(file) = &args.tokens {
             return Ok(Admission { holders: Holders::Named(TokenFile::open(file.clone())?), file: Some(file.clone()) });
         }
-        let (token, file) = token_in(&service.project().join(".portolan"))?;
+        let (token, file) = token_in(folder)?;
         Ok(Admission { holders: Holders::Shared(token), file: Some(file) })
     }
 
@@ -168,8 +174,7 @@ impl Admission {
 
 /// Serves over HTTP until a signal arrives.
 pub(in crate::cli) fn serve(
-    service: Arc<Service>,
-    sets: Vec<NamedTools>,
+    content: Content,
     address: SocketAddr,
     args: &HttpArgs,
     output: &Output,
@@ -180,14 +185,17 @@ pub(in crate::cli) fn serve(
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let admission = Admission::of(args, &service).await?;
+        let folder = match &content {
+            Content::Project(service, _) => service.project(),
+            Content::Folder(folder) => &folder.path,
+        };
+        let admission = Admission::of(args, &folder.join(".portolan")).await?;
         let mut listeners = match is_own(address.ip()) {
             true => Listeners::on_loopback(Some(address.port()).filter(|port| *port != 0)).await?,
             false => Listeners::at(address).await?,
         };
         let bound = SocketAddr::new(address.ip(), listeners.port());
-        let base = format!("{}{}", args.base(bound), mcp::HTTP_PATH);
-        print_address(output, &base, bound, &admission, &sets)?;
+        print_address(output, &args.base(bound), bound, &admission, &content)?;
         if tls.is_none() && !is_own(address.ip()) {
             output.remark("connections are not encrypted here: use `--tls`, or a proxy that encrypts them");
         }
@@ -195,7 +203,7 @@ pub(in crate::cli) fn serve(
             listeners = listeners.encrypted(config);
         }
         let access = Access::new(args.scheme(), bound.port(), admission.holders).at(args.addresses(bound));
-        mcp::serve_http(service, sets, listeners, access).await
+        mcp::serve_http(content, listeners, access).await
     })?;
     // Work that does not end must not delay the process.
     runtime.shutdown_background();
@@ -208,17 +216,25 @@ fn print_address(
     base: &str,
     bound: SocketAddr,
     admission: &Admission,
-    sets: &[NamedTools],
+    content: &Content,
 ) -> anyhow::Result<()> {
+    let (path, names) = match content {
+        Content::Project(_, sets) => (mcp::HTTP_PATH.to_owned(), sets.iter().map(|set| set.name).collect()),
+        Content::Folder(folder) => (format!("{PROJECTS}/NAME{}", mcp::HTTP_PATH), folder.toolsets.clone()),
+    };
+    let address = format!("{base}{path}");
     if output.is_json() {
-        let paths: Vec<String> = sets.iter().map(|set| format!("{base}/{}", set.name)).collect();
+        let paths: Vec<String> = names.iter().map(|name| format!("{address}/{name}")).collect();
         let file = if matches!(admission.holders, Holders::Named(_)) { "tokensFile" } else { "tokenFile" };
-        output.json(&json!({ "address": base, "listening": bound, "toolsets": paths, file: admission.file }))?;
+        output.json(&json!({ "address": address, "listening": bound, "toolsets": paths, file: admission.file }))?;
     } else {
-        output.line(base)?;
+        output.line(&address)?;
     }
     std::io::stdout().flush()?;
-    if !base.contains(&format!(":{}/", bound.port())) {
+    if let Content::Folder(folder) = content {
+        output.remark(format!("NAME is the name of a folder in `{}`", folder.path.display()));
+    }
+    if !address.contains(&format!(":{}/", bound.port())) {
         output.remark(format!("it listens on `{bound}`"));
     }
     output.remark(admission.described());

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::principal::{Principal, Scope};
+use super::project_path::{PROJECTS, split};
 use keys::IssuerKeys;
 
 /// The path of the metadata of the resource. The path of the resource itself can follow.
@@ -111,7 +112,7 @@ impl OAuth {
             return None;
         }
         let scopes = [claims.scope, claims.scp].iter().flatten().flat_map(named).collect();
-        Some(Principal { name: Some(Arc::from(claims.sub)), scopes })
+        Some(Principal { name: Some(Arc::from(claims.sub)), scopes, projects: None })
     }
 
     /// Returns the resources whose tokens are valid at a path: the server, and each part of the path.
@@ -136,7 +137,12 @@ impl OAuth {
     pub(super) fn challenge(&self, path: &str, has_token: bool) -> String {
         let error = if has_token { "error=\"invalid_token\", " } else { "" };
         // What a client sent is no part of a header.
-        let path = if path.starts_with(crate::mcp::HTTP_PATH) { crate::mcp::HTTP_PATH } else { "" };
+        let mcp = crate::mcp::HTTP_PATH;
+        let path = match split(path) {
+            Some((name, rest)) if rest.starts_with(mcp) => format!("{PROJECTS}/{name}{mcp}"),
+            None if path.starts_with(mcp) => mcp.to_owned(),
+            _ => String::new(),
+        };
         format!("Bearer {error}resource_metadata=\"{}{METADATA}{path}\"", self.resource)
     }
 }

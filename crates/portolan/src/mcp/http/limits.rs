@@ -21,6 +21,7 @@ use futures_core::Stream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Interval, interval_at, timeout};
 
+use super::opened::OpenProject;
 use super::sessions::SESSION_ID;
 use super::{METRICS, MOST_REQUESTS, MOST_SESSIONS, MOST_STREAMS, Server};
 use crate::http::oauth::METADATA;
@@ -102,7 +103,7 @@ pub(super) async fn limit(
 
 /// Answers a request that can only end a session.
 async fn ended(server: &Server, request: Request, next: Next) -> Response {
-    let table = server.tables.get(request.uri().path());
+    let table = server.projects.table(request.uri().path());
     let id = request.headers().get(&SESSION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
     let mut response = next.run(request).await;
     if response.status() == StatusCode::ACCEPTED {
@@ -306,6 +307,7 @@ impl Drop for Share {
 /// token is no longer valid.
 fn held(response: Response, permits: Permits, is_still: Option<IsStill>) -> Response {
     let (mut parts, body) = response.into_parts();
+    let project = parts.extensions.remove::<Arc<OpenProject>>();
     let length = body.size_hint().exact();
     // A stream has no known length, and would be sent in chunks.
     if let Some(length) = length {
@@ -313,7 +315,7 @@ fn held(response: Response, permits: Permits, is_still: Option<IsStill>) -> Resp
     }
     let is_still = is_still.filter(|_| length.is_none());
     let watch = is_still.map(|is_still| (interval_at(Instant::now() + RECHECK, RECHECK), is_still));
-    let held = Held { body: body.into_data_stream(), watch, _permits: permits };
+    let held = Held { body: body.into_data_stream(), watch, _permits: permits, _project: project };
     Response::from_parts(parts, Body::from_stream(held))
 }
 
@@ -322,6 +324,8 @@ struct Held {
     /// When the token of a stream is checked again, and how.
     watch: Option<(Interval, IsStill)>,
     _permits: Permits,
+    /// The project of the response, which is in use for as long.
+    _project: Option<Arc<OpenProject>>,
 }
 
 /// A check whether a token is still valid.

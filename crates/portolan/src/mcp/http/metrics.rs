@@ -9,13 +9,14 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use portolan_runtime::service::ServiceError;
+use portolan_runtime::service::{RunLine, ServiceError};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::opened::OpenProject;
 use super::{MOST_REQUESTS, Server};
 use crate::http::Refusal;
 
@@ -66,18 +67,31 @@ impl Metrics {
     }
 }
 
+/// Returns the open runs of a project. A project of many whose store fails must not hide the figures of the others.
+async fn open_runs(server: &Server, project: &OpenProject) -> Result<Vec<RunLine>, ServiceError> {
+    let runs = project.service.list(true, MOST_RUNS).await;
+    if server.projects.folder().is_some() { Ok(runs.unwrap_or_default()) } else { runs }
+}
+
 /// Answers with all metrics.
 pub(super) async fn all(State(server): State<Arc<Server>>) -> Result<Response, Refusal> {
     let counted = server.metrics.text().map_err(|error| {
         let message = format!("the metrics cannot be written: {error}");
         ServiceError::failed("not_written", message, "try again")
     })?;
-    let runs = server.service.list(true, MOST_RUNS).await?;
-    let waiting = runs.iter().filter(|run| run.status == "waiting").count();
+    let (mut open, mut waiting) = (0, 0);
+    let projects = server.projects.opened();
+    for project in &projects {
+        let runs = open_runs(&server, project).await?;
+        open += runs.len();
+        waiting += runs.iter().filter(|run| run.status == "waiting").count();
+    }
     let (sessions, suspended) = server.session_count();
     let pending = MOST_REQUESTS - server.requests.available_permits();
+    let several =
+        server.projects.folder().map(|_| ("portolan_projects_open", "Projects that are open", projects.len()));
     let mut text = counted.trim_end_matches("# EOF\n").to_owned();
-    for (name, about, value) in [
+    let gauges = [
         ("portolan_requests_pending", "Requests that are being processed", pending),
         ("portolan_sessions", "Sessions of clients that have some", sessions),
         (
@@ -85,9 +99,10 @@ pub(super) async fn all(State(server): State<Arc<Server>>) -> Result<Response, R
             "Sessions of which only the first message is kept, until the next one",
             suspended,
         ),
-        ("portolan_runs_open", "Runs that have not ended", runs.len()),
+        ("portolan_runs_open", "Runs that have not ended", open),
         ("portolan_runs_waiting", "Runs that wait for a person", waiting),
-    ] {
+    ];
+    for (name, about, value) in gauges.into_iter().chain(several) {
         let _written = write!(text, "# HELP {name} {about}.\n# TYPE {name} gauge\n{name} {value}\n");
     }
     text.push_str("# EOF\n");

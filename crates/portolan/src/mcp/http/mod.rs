@@ -8,15 +8,18 @@
 
 mod limits;
 mod metrics;
+mod opened;
+mod projects;
 mod sessions;
 mod suspension;
 
 use limits::Shares;
 pub(super) use metrics::Metrics;
+use opened::Opener;
+use projects::Projects;
+pub(crate) use projects::{MakeProject, ProjectFolder};
 use sessions::Sessions;
-use suspension::{MakeFace, SessionTable};
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -24,22 +27,24 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::Router;
-use axum::extract::State;
+use axum::body::Body;
+use axum::extract::{Request, State};
 use axum::http::{StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
-use axum::routing::get;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
 use portolan_runtime::service::{Service, ServiceError};
-use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::transport::StreamableHttpServerConfig;
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{interval, timeout};
 
 use super::connection::{FAREWELL, stop_signal};
-use super::face::Face;
-use super::several::{ServedTools, combined};
-use super::toolset::Toolset;
+use super::several::ServedTools;
+use super::toolset::Manners;
 use super::transport::Bounds;
 use crate::http::oauth::METADATA;
+use crate::http::project_path::PROJECTS;
 use crate::http::{Access, Listeners, Refusal};
 
 /// The path at which all toolsets are served. Each is served alone at this path with its name appended.
@@ -50,8 +55,8 @@ const METRICS: &str = "/metrics";
 
 /// How long a session can be idle before it ends.
 const IDLE: Duration = Duration::from_mins(30);
-/// How often idle sessions are looked for.
-const SUSPENSION: Duration = Duration::from_secs(1);
+/// How often idle sessions and unused projects are looked for.
+const FREED_EVERY: Duration = Duration::from_secs(1);
 /// How long pending calls can continue after the process was asked to end.
 const DRAIN: Duration = Duration::from_secs(10);
 /// The most requests that are processed at once.
@@ -61,22 +66,26 @@ const MOST_STREAMS: usize = 4_096;
 /// The most sessions.
 const MOST_SESSIONS: usize = 20_000;
 
-type McpService = StreamableHttpService<Face, SessionTable>;
-
 /// A toolset, with the name of its path.
 pub(crate) struct NamedTools {
     pub(crate) name: &'static str,
     pub(crate) tools: ServedTools,
 }
 
+/// What a server serves.
+pub(crate) enum Content {
+    /// One project, with its toolsets.
+    Project(Arc<Service>, Vec<NamedTools>),
+    /// The projects of a folder.
+    Folder(ProjectFolder),
+}
+
 /// The state that all requests share.
 struct Server {
-    service: Arc<Service>,
+    projects: Projects,
     access: Access,
     bounds: Bounds,
     requests: Arc<Semaphore>,
-    /// The sessions of each path at which MCP is served.
-    tables: BTreeMap<String, Arc<SessionTable>>,
     sessions: Sessions,
     /// The permits of open streams, which are no calls, and which the end of the server does not wait for.
     streams: Arc<Semaphore>,
@@ -89,30 +98,35 @@ struct Server {
 impl Server {
     /// Returns the number of sessions at all paths, and how many of them are suspended.
     fn session_count(&self) -> (usize, usize) {
-        let counts = self.tables.values().map(|table| table.count());
+        let projects = self.projects.opened();
+        let counts = projects.iter().flat_map(|project| project.tables()).map(|table| table.count());
         counts.fold((0, 0), |all, (sessions, suspended)| (all.0 + sessions, all.1 + suspended))
     }
 
     /// Forgets the sessions that have ended.
     fn forget_ended_sessions(&self) {
-        self.sessions.retain(&self.tables.values().flat_map(|table| table.ids()).collect());
+        let projects = self.projects.opened();
+        self.sessions.retain(&projects.iter().flat_map(|project| project.tables()).flat_map(|it| it.ids()).collect());
     }
 
-    /// Suspends the sessions that have been idle for a while, and ends those that have been idle for long.
-    async fn suspend_idle(&self) {
-        for table in self.tables.values() {
-            table.suspend_idle().await;
+    /// Frees what idle sessions and unused projects take.
+    async fn free_idle(&self) {
+        for project in self.projects.opened() {
+            for table in project.tables() {
+                table.suspend_idle().await;
+            }
         }
+        self.projects.close_unused().await;
     }
 }
 
-/// Suspends idle sessions for as long as there is a server.
-async fn suspend(server: Weak<Server>) {
-    let mut interval = interval(SUSPENSION);
+/// Frees what is idle for as long as there is a server.
+async fn free(server: Weak<Server>) {
+    let mut interval = interval(FREED_EVERY);
     loop {
         interval.tick().await;
         let Some(server) = server.upgrade() else { return };
-        server.suspend_idle().await;
+        server.free_idle().await;
     }
 }
 
@@ -121,24 +135,14 @@ async fn suspend(server: Weak<Server>) {
 ///
 /// # Errors
 /// Two sets have a tool of the same name, or the system accepts no more connections.
-pub(crate) async fn serve(
-    service: Arc<Service>,
-    mut sets: Vec<NamedTools>,
-    listeners: Listeners,
-    access: Access,
-) -> anyhow::Result<()> {
-    for work in sets.iter_mut().filter_map(|set| set.tools.beforehand.take()) {
-        work.await;
-    }
-    sets.iter_mut().filter_map(|set| set.tools.meanwhile.take()).for_each(|work| drop(tokio::spawn(work)));
-    let afterwards: Vec<_> = sets.iter_mut().filter_map(|set| set.tools.afterwards.take()).collect();
+pub(crate) async fn serve(content: Content, listeners: Listeners, access: Access) -> anyhow::Result<()> {
     let (end, ending) = watch::channel(false);
     let config = config();
     let cancel = config.cancellation_token.clone();
-    let (router, server) = router(service, sets, access, &config, &ending)?;
-    tokio::spawn(suspend(Arc::downgrade(&server)));
+    let (router, server) = router(content, access, config, ending.clone()).await?;
+    tokio::spawn(free(Arc::downgrade(&server)));
     let stop = stop_signal()?;
-    let mut serving = tokio::spawn(listeners.serve(router, ending.clone()));
+    let mut serving = tokio::spawn(listeners.serve(router, ending));
     tokio::select! {
         () = stop => {}
         served = &mut serving => return served.map_err(io::Error::other)?.map_err(Into::into),
@@ -153,8 +157,8 @@ pub(crate) async fn serve(
     end.send_replace(true);
     cancel.cancel();
     let _slow = timeout(FAREWELL, serving).await;
-    for work in afterwards {
-        work.await;
+    for project in server.projects.opened() {
+        project.close().await;
     }
     Ok(())
 }
@@ -167,34 +171,31 @@ fn config() -> StreamableHttpServerConfig {
         .with_max_request_body_bytes(usize::MAX)
 }
 
-fn router(
-    service: Arc<Service>,
-    sets: Vec<NamedTools>,
+async fn router(
+    content: Content,
     access: Access,
-    config: &StreamableHttpServerConfig,
-    ending: &watch::Receiver<bool>,
+    config: StreamableHttpServerConfig,
+    ending: watch::Receiver<bool>,
 ) -> Result<(Router, Arc<Server>), ServiceError> {
-    let mut paths: Vec<(String, Arc<dyn Toolset>)> =
-        sets.iter().map(|set| (format!("{PATH}/{}", set.name), Arc::clone(&set.tools.toolset))).collect();
-    let all = combined(sets.into_iter().map(|set| set.tools.toolset).collect())?;
-    let bounds = all.manners().bounds;
-    paths.push((PATH.to_owned(), all));
-    let (mut mcp, mut tables, metrics) = (Router::new(), BTreeMap::new(), Arc::new(Metrics::new()));
-    for (path, toolset) in paths {
-        let (service, table) = endpoint(toolset, config.clone(), ending.clone(), Arc::clone(&metrics));
-        mcp = mcp.route_service(&path, service);
-        tables.insert(path, table);
-    }
+    let metrics = Arc::new(Metrics::new());
+    let opener = Opener { config, ending, metrics: Arc::clone(&metrics) };
+    let (projects, bounds) = match content {
+        Content::Project(service, sets) => {
+            let project = opener.open(service, sets).await?;
+            let bounds = project.bounds;
+            (Projects::one(project, opener), bounds)
+        }
+        Content::Folder(folder) => (Projects::of(folder, opener), Manners::default().bounds),
+    };
     let requests = Arc::new(Semaphore::new(MOST_REQUESTS));
     let is_ending = AtomicBool::new(false);
     let streams = Arc::new(Semaphore::new(MOST_STREAMS));
     let (request_shares, stream_shares) = (Shares::of_requests(), Shares::of_streams());
     let server = Server {
-        service,
+        projects,
         access,
         bounds,
         requests,
-        tables,
         sessions: Sessions::new()?,
         streams,
         request_shares,
@@ -203,7 +204,10 @@ fn router(
         is_ending,
     };
     let server = Arc::new(server);
-    let router = mcp
+    let router = Router::new()
+        .route(PATH, any(mcp))
+        .route(&format!("{PATH}/{{toolset}}"), any(mcp))
+        .route(&format!("{PROJECTS}/{{*path}}"), any(mcp))
         .layer(from_fn_with_state(Arc::clone(&server), limits::limit))
         .route("/healthz", get(healthy))
         .route("/readyz", get(ready))
@@ -216,51 +220,52 @@ fn router(
     Ok((router, server))
 }
 
-fn endpoint(
-    toolset: Arc<dyn Toolset>,
-    config: StreamableHttpServerConfig,
-    ending: watch::Receiver<bool>,
-    metrics: Arc<Metrics>,
-) -> (McpService, Arc<SessionTable>) {
-    let face: MakeFace = Arc::new(move |is_restored| {
-        let face = Face::measured(Arc::clone(&toolset), ending.clone(), Arc::clone(&metrics));
-        if is_restored { face.restored() } else { face }
-    });
-    let table = Arc::new(SessionTable::new(Arc::clone(&face), config.clone()));
-    (StreamableHttpService::new(move || Ok(face(false)), Arc::clone(&table), config), table)
+/// Serves the MCP of the project at the path of the request.
+async fn mcp(State(server): State<Arc<Server>>, request: Request) -> Response {
+    match server.projects.find(request.uri().path()).await {
+        Ok((project, service)) => {
+            let mut response = service.handle(request).await.map(Body::new);
+            response.extensions_mut().insert(project);
+            response
+        }
+        Err(refusal) => refusal.into_response(),
+    }
 }
 
 async fn healthy() -> &'static str {
     "ok\n"
 }
 
-/// Answers whether calls can be served: the store answers, and the server is not about to end.
+/// Answers whether calls can be served: the store answers, or the folder of projects can be read, and the server is not
+/// about to end.
 async fn ready(State(server): State<Arc<Server>>) -> Result<&'static str, Refusal> {
     if server.is_ending.load(Ordering::Relaxed) {
         return Err(limits::ending());
     }
-    match server.service.store().version().await {
-        Ok(_version) => Ok("ok\n"),
-        Err(error) => {
-            let message = format!("the store of runs is not available: {error}");
-            Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", message, "`portolan doctor` checks it"))
-        }
+    let refused =
+        |message| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", message, "`portolan doctor` checks it");
+    if let Some(folder) = server.projects.folder() {
+        // A project whose own store fails must not keep clients from the others.
+        return match folder.read_dir() {
+            Ok(_readable) => Ok("ok\n"),
+            Err(error) => Err(refused(format!("the folder of projects cannot be read: {error}"))),
+        };
     }
+    for project in server.projects.opened() {
+        let version = project.service.store().version().await;
+        version.map_err(|error| refused(format!("the store of runs is not available: {error}")))?;
+    }
+    Ok("ok\n")
 }
 
 /// Answers who issues tokens for this server. The rest of the path is that of the resource.
 async fn resource_metadata(State(server): State<Arc<Server>>, uri: Uri) -> Result<Json<Value>, Refusal> {
     let path = uri.path().strip_prefix(METADATA).unwrap_or_default();
-    let is_served = path.is_empty() || server.tables.contains_key(path);
-    let oauth = server.access.oauth().filter(|_| is_served).ok_or_else(nothing_there)?;
+    let is_served = path.is_empty() || server.projects.may_serve(path);
+    let oauth = server.access.oauth().filter(|_| is_served).ok_or_else(|| server.projects.nothing_there())?;
     Ok(Json(oauth.metadata(path)))
 }
 
-async fn nothing() -> Refusal {
-    nothing_there()
-}
-
-fn nothing_there() -> Refusal {
-    let help = "MCP is served at `/mcp`, and one toolset alone at `/mcp/<toolset>`";
-    Refusal::new(StatusCode::NOT_FOUND, "unknown_path", "nothing is served at this path", help)
+async fn nothing(State(server): State<Arc<Server>>) -> Refusal {
+    server.projects.nothing_there()
 }

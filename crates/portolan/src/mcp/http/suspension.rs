@@ -119,6 +119,21 @@ impl SessionTable {
         close(ended.and_then(|session| session.active)).await;
     }
 
+    /// Ends all sessions.
+    pub(super) async fn end_all(&self) {
+        let ended = std::mem::take(&mut *self.0.all());
+        for session in ended.into_values() {
+            close(session.active).await;
+        }
+    }
+
+    /// Checks whether a stream is open or a session contains more than can be restored.
+    pub(super) fn is_in_use(&self) -> bool {
+        let sessions = self.0.all();
+        let mut active = sessions.values().filter_map(|session| session.active.as_ref());
+        active.any(|active| active.streams > 0 || active.must_stay)
+    }
+
     /// Suspends the sessions that have been idle for a while, and ends those that have been idle for [`IDLE`].
     pub(super) async fn suspend_idle(&self) {
         let mut closed = Vec::new();

@@ -190,13 +190,14 @@ const SOURCES: [&str; 19] = [
 /// Words of these files that no navigation tool answers with: the sources of definitions, which are no codes; what is
 /// said at the start of the server, of task files, and of the moves of `Init`, `Start` and `Next`; and what becomes a
 /// note in the message.
-const ELSEWHERE: [&str; 13] = [
+const ELSEWHERE: [&str; 14] = [
     "bad_bypass",
     "catalog",
     "external",
     "project",
     "duplicate_id",
     "task_not_found",
+    "other_project",
     "not_begun",
     "no_outgoing_edges",
     "no_matching_edge",

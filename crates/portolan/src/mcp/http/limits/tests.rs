@@ -25,7 +25,7 @@ impl Stream for Silent {
     }
 }
 
-fn server(folder: &std::path::Path) -> Arc<Server> {
+async fn server(folder: &std::path::Path) -> Arc<Server> {
     let trust = Some(folder.with_extension("person"));
     let options = Options { store: StoreAt::Memory, trust, ..Options::of(folder.to_owned()) };
     let service = Arc::new(Service::new(options).expect("a service"));
@@ -33,7 +33,7 @@ fn server(folder: &std::path::Path) -> Arc<Server> {
     let tools = crate::mcp::tasks(Arc::clone(&service), true);
     let access = Access::new("http", 7420, Holders::Everyone);
     let sets = vec![NamedTools { name: "tasks", tools }];
-    router(service, sets, access, &config(), &ending).expect("a router").1
+    router(Content::Project(service, sets), access, config(), ending).await.expect("a router").1
 }
 
 async fn refused(server: &Server, body: Body) -> (StatusCode, bool) {
@@ -46,7 +46,7 @@ async fn refused(server: &Server, body: Body) -> (StatusCode, bool) {
 #[tokio::test(start_paused = true)]
 async fn a_body_that_does_not_arrive_is_given_up() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = server(folder.path());
+    let server = server(folder.path()).await;
     assert_eq!(refused(&server, Body::from_stream(Silent)).await, (StatusCode::REQUEST_TIMEOUT, false));
     assert_eq!(server.requests.available_permits(), MOST_REQUESTS, "it takes up no place any more");
     assert_eq!(refused(&server, Body::from("{}")).await.0, StatusCode::OK);
@@ -55,7 +55,7 @@ async fn a_body_that_does_not_arrive_is_given_up() {
 #[tokio::test(start_paused = true)]
 async fn requests_beyond_the_limit_are_asked_to_come_later() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = server(folder.path());
+    let server = server(folder.path()).await;
     let pending = server.requests.acquire_many(u32::try_from(MOST_REQUESTS).expect("a small number")).await;
     // The body of a refused request is read, but not for long.
     assert_eq!(refused(&server, Body::from_stream(Silent)).await, (StatusCode::SERVICE_UNAVAILABLE, true));
@@ -68,7 +68,7 @@ async fn requests_beyond_the_limit_are_asked_to_come_later() {
 #[tokio::test(start_paused = true)]
 async fn a_stream_ends_when_its_token_is_no_longer_valid() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = server(folder.path());
+    let server = server(folder.path()).await;
     let permits = permitted(&server, &Principal::shared(), Pending::Stream).await.expect("there is room");
     assert_eq!(server.streams.available_permits(), MOST_STREAMS - 1);
     assert_eq!(server.requests.available_permits(), MOST_REQUESTS, "a stream is no call");
@@ -97,9 +97,9 @@ fn only_what_the_protocol_checks_counts_as_a_stream() {
 #[tokio::test(start_paused = true)]
 async fn a_holder_has_a_share_of_the_sessions() {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = server(folder.path());
+    let server = server(folder.path()).await;
     let [ada, bob] = ["ada", "bob"].map(|name| Principal { name: Some(name.into()), ..Principal::shared() });
-    let table = &server.tables["/mcp"];
+    let table = server.projects.table("/mcp").expect("it is served");
     for number in 0..2_000 {
         let mut headers = HeaderMap::new();
         headers.insert("mcp-session-id", HeaderValue::from(number));
@@ -111,7 +111,7 @@ async fn a_holder_has_a_share_of_the_sessions() {
     assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
     begins(&bob).await.expect("it is another's share");
     tokio::time::advance(IDLE).await;
-    server.suspend_idle().await;
+    server.free_idle().await;
     begins(&ada).await.expect("none is open any more");
     assert_eq!(server.sessions.of(&ada), 0);
 }

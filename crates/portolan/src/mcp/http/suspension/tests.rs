@@ -77,7 +77,7 @@ struct Served {
 }
 
 impl Served {
-    fn new() -> Served {
+    async fn new() -> Served {
         let folder = tempfile::tempdir().expect("a folder");
         let trust = Some(folder.path().with_extension("person"));
         let options = Options { store: StoreAt::Memory, trust, ..Options::of(folder.path().to_owned()) };
@@ -88,7 +88,8 @@ impl Served {
         let toolset = Arc::new(Changing { list: changes, finished: Mutex::new(Some(finished)) });
         let sets = vec![NamedTools { name: "tasks", tools: ServedTools::alone(toolset) }];
         let access = Access::new("http", 7420, Holders::Everyone);
-        let (router, server) = router(service, sets, access, &config(), &ending).expect("a router");
+        let (router, server) =
+            router(Content::Project(service, sets), access, config(), ending).await.expect("a router");
         Served {
             router,
             server,
@@ -141,7 +142,7 @@ impl Served {
     /// Lets time pass, and returns the number of sessions and of those that are suspended.
     async fn later(&self, time: Duration) -> (usize, usize) {
         advance(time).await;
-        self.server.suspend_idle().await;
+        self.server.free_idle().await;
         self.server.session_count()
     }
 }
@@ -163,7 +164,7 @@ async fn read_until(stream: &mut BodyDataStream, text: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_session_is_suspended_and_restored_at_its_next_request() {
-    let served = Served::new();
+    let served = Served::new().await;
     let (one, other) = (served.begun().await, served.begun().await);
     assert_eq!(served.later(SUSPENDED_AFTER / 2).await, (2, 0));
     assert!(served.asked(&one, "tools/list", json!({})).await["tools"].is_array());
@@ -183,13 +184,22 @@ async fn an_idle_session_is_suspended_and_restored_at_its_next_request() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_at_the_same_time_restore_a_session_once() {
-    let served = Served::new();
+    let served = Served::new().await;
     let id = served.begun().await;
     assert_eq!(served.later(SUSPENDED_AFTER).await, (1, 1));
     let list = || served.asked(&id, "tools/list", json!({}));
     let (one, two, three) = tokio::join!(list(), list(), list());
     assert!(one["tools"].is_array() && one == two && two == three);
-    let restored = served.server.tables["/mcp/tasks"].0.all().values().map(|session| session.restored).sum::<u32>();
+    let restored = served
+        .server
+        .projects
+        .table("/mcp/tasks")
+        .expect("it is served")
+        .0
+        .all()
+        .values()
+        .map(|session| session.restored)
+        .sum::<u32>();
     assert_eq!(restored, 1);
     // A request whose client leaves while the session is restored.
     assert_eq!(served.later(SUSPENDED_AFTER).await, (1, 1));
@@ -202,7 +212,7 @@ async fn requests_at_the_same_time_restore_a_session_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_subscription_an_open_stream_and_a_pending_call_keep_a_session_active() {
-    let served = Served::new();
+    let served = Served::new().await;
     let (subscribed, listening, calling) = (served.begun().await, served.begun().await, served.begun().await);
     served.asked(&subscribed, "resources/subscribe", json!({ "uri": "portolan://x" })).await;
     let mut stream = served.sent(Method::GET, &listening, &Value::Null).await.into_body().into_data_stream();
@@ -225,7 +235,7 @@ async fn a_subscription_an_open_stream_and_a_pending_call_keep_a_session_active(
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_left_before_the_response_can_come_back_for_it() {
-    let served = Served::new();
+    let served = Served::new().await;
     let id = served.begun().await;
     let call = json!({ "name": "slow", "arguments": {} });
     let message = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call });
@@ -235,7 +245,7 @@ async fn a_client_that_left_before_the_response_can_come_back_for_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_restored_session_learns_that_the_list_may_have_changed() {
-    let served = Served::new();
+    let served = Served::new().await;
     let id = served.begun().await;
     assert_eq!(served.later(SUSPENDED_AFTER).await, (1, 1));
     // Its tasks end by themselves.
