@@ -26,7 +26,7 @@ use rmcp::transport::streamable_http_server::session::{ServerSseMessage, Session
 use rmcp::transport::{StreamableHttpServerConfig, WorkerTransport};
 use serde_json::json;
 use tokio::sync::mpsc::Receiver;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::IDLE;
 use crate::http::random_token;
@@ -34,9 +34,11 @@ use crate::mcp::face::Face;
 
 /// How long a session is idle before it is suspended.
 const SUSPENDED_AFTER: Duration = Duration::from_secs(10);
-/// The same, while more than [`MANY`] sessions are active.
-const SUSPENDED_AFTER_IF_MANY: Duration = Duration::from_secs(1);
+/// The same, while more than [`MANY`] sessions are active, which would take much memory: allocators do not return all.
+const SUSPENDED_AFTER_IF_MANY: Duration = Duration::from_millis(100);
 const MANY: usize = 500;
+/// How long a worker can take to notice that it is to end.
+const CLOSED_WITHIN: Duration = Duration::from_millis(250);
 /// The most bytes of an `initialize` message that is kept. A session with a longer one is not suspended.
 const MAX_INITIALIZE: usize = 16 << 10;
 
@@ -50,6 +52,8 @@ struct Shared {
     sessions: Mutex<BTreeMap<SessionId, Session>>,
     face: MakeFace,
     config: StreamableHttpServerConfig,
+    /// When idle sessions were last looked for.
+    looked: Mutex<Instant>,
     /// Held while a session is restored, so that two requests do not restore it twice.
     restoring: tokio::sync::Mutex<()>,
 }
@@ -92,8 +96,8 @@ impl Session {
 
 impl SessionTable {
     pub(super) fn new(face: MakeFace, config: StreamableHttpServerConfig) -> SessionTable {
-        let (sessions, restoring) = (Mutex::default(), tokio::sync::Mutex::default());
-        SessionTable(Arc::new(Shared { sessions, face, config, restoring }))
+        let (sessions, looked) = (Mutex::default(), Mutex::new(Instant::now()));
+        SessionTable(Arc::new(Shared { sessions, face, config, looked, restoring: tokio::sync::Mutex::default() }))
     }
 
     /// Returns the number of sessions, and how many of them are suspended.
@@ -136,30 +140,15 @@ impl SessionTable {
 
     /// Suspends the sessions that have been idle for a while, and ends those that have been idle for [`IDLE`].
     pub(super) async fn suspend_idle(&self) {
-        let mut closed = Vec::new();
-        {
-            let (mut sessions, now) = (self.0.all(), Instant::now());
-            let active = sessions.values().filter(|session| session.active.is_some()).count();
-            let after = if active > MANY { SUSPENDED_AFTER_IF_MANY } else { SUSPENDED_AFTER };
-            sessions.retain(|_id, session| {
-                let is_over = session.is_idle(now, IDLE);
-                if is_over || session.can_be_suspended() && session.is_idle(now, after) {
-                    closed.push(session.active.take());
-                }
-                !is_over
-            });
-        }
-        for active in closed {
-            close(active).await;
-        }
+        self.0.suspend_idle().await;
     }
 }
 
 /// Ends the tasks of a session.
 async fn close(active: Option<Active>) {
     if let Some(active) = active {
-        // A worker that has ended is closed.
-        let _ended = active.handle.close().await;
+        // A worker that has ended is closed. One that waits for a slow reader ends with its handle.
+        let _ended = timeout(CLOSED_WITHIN, active.handle.close()).await;
     }
 }
 
@@ -178,6 +167,38 @@ fn worker(id: &SessionId) -> (LocalSessionHandle, WorkerTransport<LocalSessionWo
 impl Shared {
     fn all(&self) -> MutexGuard<'_, BTreeMap<SessionId, Session>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Suspends idle sessions before another one becomes active, unless it was done just now.
+    async fn make_room(&self) {
+        let now = Instant::now();
+        let is_soon = {
+            let looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+            now.duration_since(*looked) < SUSPENDED_AFTER_IF_MANY
+        };
+        if !is_soon && self.all().len() > MANY {
+            self.suspend_idle().await;
+        }
+    }
+
+    async fn suspend_idle(&self) {
+        let (mut closed, now) = (Vec::new(), Instant::now());
+        *self.looked.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        {
+            let mut sessions = self.all();
+            let active = sessions.values().filter(|session| session.active.is_some()).count();
+            let after = if active > MANY { SUSPENDED_AFTER_IF_MANY } else { SUSPENDED_AFTER };
+            sessions.retain(|_id, session| {
+                let is_over = session.is_idle(now, IDLE);
+                if is_over || session.can_be_suspended() && session.is_idle(now, after) {
+                    closed.push(session.active.take());
+                }
+                !is_over
+            });
+        }
+        for active in closed {
+            close(active).await;
+        }
     }
 
     /// Returns the handle of a session, and notes that it is used.
@@ -208,6 +229,7 @@ impl Shared {
         if self.used(&id).is_some() {
             return true;
         }
+        self.make_room().await;
         let initialize = self.all().get(&id).and_then(|session| session.initialize.clone());
         let Some(Ok(initialize)) = initialize.map(|text| serde_json::from_str(&text)) else { return false };
         let initialized = serde_json::from_value(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
@@ -256,6 +278,7 @@ impl SessionManager for SessionTable {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let id = random_token().map_err(|error: ServiceError| SessionError::Io(io::Error::other(error.to_string())))?;
         let id = SessionId::from(id);
+        self.0.make_room().await;
         let (handle, transport) = worker(&id);
         let active = Some(Active::new(handle));
         let session = Session { initialize: None, used: Instant::now(), restored: 0, active };

@@ -183,6 +183,20 @@ async fn an_idle_session_is_suspended_and_restored_at_its_next_request() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn while_many_are_active_they_are_suspended_sooner() {
+    let served = Served::new().await;
+    for _ in 0..=MANY {
+        served.begun().await;
+    }
+    assert_eq!(served.server.session_count(), (MANY + 1, 0));
+    advance(SUSPENDED_AFTER_IF_MANY).await;
+    let last = served.begun().await;
+    assert_eq!(served.server.session_count(), (MANY + 2, MANY + 1));
+    assert_eq!(served.later(SUSPENDED_AFTER / 2).await, (MANY + 2, MANY + 1), "few are active");
+    assert!(served.asked(&last, "tools/list", json!({})).await["tools"].is_array());
+}
+
+#[tokio::test(start_paused = true)]
 async fn requests_at_the_same_time_restore_a_session_once() {
     let served = Served::new().await;
     let id = served.begun().await;
