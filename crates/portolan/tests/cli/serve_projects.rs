@@ -60,7 +60,7 @@ fn each_project_has_its_own_workflows_and_runs() {
     assert_eq!(result(&served, "two", "Init", &json!({ "workflowType": "first" }))["error"], "unknown_workflow");
     assert!(folder.says("runs list --project one").contains("first"));
     assert!(!folder.says("runs list --project two").contains("first"));
-    assert!(!folder.path().join(".portolan/runs.db").exists(), "the folder itself is no project");
+    assert!(!folder.path().join(".portolan").exists(), "the folder itself is no project");
     let tools = |path: &str| served.tools(path).len();
     assert_eq!(tools("/projects/one/mcp"), tools("/projects/two/mcp/tasks") + tools("/projects/one/mcp/navigate"));
 }

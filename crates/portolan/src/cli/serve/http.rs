@@ -186,10 +186,11 @@ pub(in crate::cli) fn serve(
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let folder = match &content {
-            Content::Project(service, _) => service.project(),
-            Content::Folder(folder) => &folder.path,
+            Content::Project(service, _) => service.project().join(".portolan"),
+            // With `.portolan` in it, commands in the projects would take this folder for theirs.
+            Content::Folder(folder) => folder.path.join(".portolan-serve"),
         };
-        let admission = Admission::of(args, &folder.join(".portolan")).await?;
+        let admission = Admission::of(args, &folder).await?;
         let mut listeners = match is_own(address.ip()) {
             true => Listeners::on_loopback(Some(address.port()).filter(|port| *port != 0)).await?,
             false => Listeners::at(address).await?,

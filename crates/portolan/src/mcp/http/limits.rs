@@ -246,7 +246,8 @@ fn too_many(server: &Server) -> Refusal {
     Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message, "send less in one message")
 }
 
-fn later(refusal: Refusal) -> Response {
+/// Asks the client to come back.
+pub(super) fn later(refusal: Refusal) -> Response {
     let mut response = refusal.into_response();
     response.headers_mut().insert(RETRY_AFTER, RETRY_SECONDS);
     response

@@ -9,14 +9,13 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
-use portolan_runtime::service::{RunLine, ServiceError};
+use portolan_runtime::service::{RunLine, Service, ServiceError};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::opened::OpenProject;
 use super::{MOST_REQUESTS, Server};
 use crate::http::Refusal;
 
@@ -68,8 +67,8 @@ impl Metrics {
 }
 
 /// Returns the open runs of a project. A project of many whose store fails must not hide the figures of the others.
-async fn open_runs(server: &Server, project: &OpenProject) -> Result<Vec<RunLine>, ServiceError> {
-    let runs = project.service.list(true, MOST_RUNS).await;
+async fn open_runs(server: &Server, service: &Service) -> Result<Vec<RunLine>, ServiceError> {
+    let runs = service.list(true, MOST_RUNS).await;
     if server.projects.folder().is_some() { Ok(runs.unwrap_or_default()) } else { runs }
 }
 
@@ -80,16 +79,16 @@ pub(super) async fn all(State(server): State<Arc<Server>>) -> Result<Response, R
         ServiceError::failed("not_written", message, "try again")
     })?;
     let (mut open, mut waiting) = (0, 0);
-    let projects = server.projects.opened();
-    for project in &projects {
-        let runs = open_runs(&server, project).await?;
+    let services = server.projects.services();
+    for service in &services {
+        let runs = open_runs(&server, service).await?;
         open += runs.len();
         waiting += runs.iter().filter(|run| run.status == "waiting").count();
     }
     let (sessions, suspended) = server.session_count();
     let pending = MOST_REQUESTS - server.requests.available_permits();
     let several =
-        server.projects.folder().map(|_| ("portolan_projects_open", "Projects that are open", projects.len()));
+        server.projects.folder().map(|_| ("portolan_projects_open", "Projects that are open", services.len()));
     let mut text = counted.trim_end_matches("# EOF\n").to_owned();
     let gauges = [
         ("portolan_requests_pending", "Requests that are being processed", pending),

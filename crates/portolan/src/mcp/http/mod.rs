@@ -98,23 +98,19 @@ struct Server {
 impl Server {
     /// Returns the number of sessions at all paths, and how many of them are suspended.
     fn session_count(&self) -> (usize, usize) {
-        let projects = self.projects.opened();
-        let counts = projects.iter().flat_map(|project| project.tables()).map(|table| table.count());
+        let counts = self.projects.tables().into_iter().map(|table| table.count());
         counts.fold((0, 0), |all, (sessions, suspended)| (all.0 + sessions, all.1 + suspended))
     }
 
     /// Forgets the sessions that have ended.
     fn forget_ended_sessions(&self) {
-        let projects = self.projects.opened();
-        self.sessions.retain(&projects.iter().flat_map(|project| project.tables()).flat_map(|it| it.ids()).collect());
+        self.sessions.retain(&self.projects.tables().iter().flat_map(|table| table.ids()).collect());
     }
 
     /// Frees what idle sessions and unused projects take.
     async fn free_idle(&self) {
-        for project in self.projects.opened() {
-            for table in project.tables() {
-                table.suspend_idle().await;
-            }
+        for table in self.projects.tables() {
+            table.suspend_idle().await;
         }
         self.projects.close_unused().await;
     }
@@ -157,9 +153,7 @@ pub(crate) async fn serve(content: Content, listeners: Listeners, access: Access
     end.send_replace(true);
     cancel.cancel();
     let _slow = timeout(FAREWELL, serving).await;
-    for project in server.projects.opened() {
-        project.close().await;
-    }
+    server.projects.close().await;
     Ok(())
 }
 
@@ -228,6 +222,7 @@ async fn mcp(State(server): State<Arc<Server>>, request: Request) -> Response {
             response.extensions_mut().insert(project);
             response
         }
+        Err(refusal) if refusal.status == StatusCode::SERVICE_UNAVAILABLE => limits::later(refusal),
         Err(refusal) => refusal.into_response(),
     }
 }
@@ -251,8 +246,8 @@ async fn ready(State(server): State<Arc<Server>>) -> Result<&'static str, Refusa
             Err(error) => Err(refused(format!("the folder of projects cannot be read: {error}"))),
         };
     }
-    for project in server.projects.opened() {
-        let version = project.service.store().version().await;
+    for service in server.projects.services() {
+        let version = service.store().version().await;
         version.map_err(|error| refused(format!("the store of runs is not available: {error}")))?;
     }
     Ok("ok\n")

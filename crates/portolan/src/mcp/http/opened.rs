@@ -91,8 +91,8 @@ impl OpenProject {
     }
 
     /// Returns the sessions at all paths.
-    pub(super) fn tables(&self) -> impl Iterator<Item = &SessionTable> {
-        self.endpoints.values().map(|endpoint| &*endpoint.table)
+    pub(super) fn tables(&self) -> impl Iterator<Item = &Arc<SessionTable>> {
+        self.endpoints.values().map(|endpoint| &endpoint.table)
     }
 
     /// Ends its sessions, and does the work of its toolsets that comes after all calls.

@@ -123,9 +123,22 @@ impl Projects {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the projects that are open.
-    pub(super) fn opened(&self) -> Vec<Arc<OpenProject>> {
-        self.entries().values().map(|entry| Arc::clone(&entry.project)).collect()
+    /// Returns the services of the projects that are open.
+    pub(super) fn services(&self) -> Vec<Arc<Service>> {
+        self.entries().values().map(|entry| Arc::clone(&entry.project.service)).collect()
+    }
+
+    /// Returns the sessions of the projects that are open.
+    pub(super) fn tables(&self) -> Vec<Arc<SessionTable>> {
+        self.entries().values().flat_map(|entry| entry.project.tables()).cloned().collect()
+    }
+
+    /// Closes all projects.
+    pub(super) async fn close(&self) {
+        let closed = std::mem::take(&mut *self.entries());
+        for entry in closed.into_values() {
+            entry.project.close().await;
+        }
     }
 
     /// Returns the folder of the projects, if there can be several.
@@ -136,7 +149,7 @@ impl Projects {
     /// Checks whether MCP may be served at a path. It does not say which projects there are.
     pub(super) fn may_serve(&self, path: &str) -> bool {
         match &self.folder {
-            None => self.opened().iter().any(|project| project.at(path).is_some()),
+            None => self.table(path).is_some(),
             Some(folder) => split(path).is_some_and(|(_name, rest)| folder.has_toolset(rest)),
         }
     }

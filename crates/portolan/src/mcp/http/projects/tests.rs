@@ -47,7 +47,7 @@ impl Folder {
 
     /// Returns how many projects have been opened, and how many are open.
     fn counts(&self) -> (usize, usize) {
-        (self.opened.load(Ordering::Relaxed), self.projects.opened().len())
+        (self.opened.load(Ordering::Relaxed), self.projects.services().len())
     }
 }
 
