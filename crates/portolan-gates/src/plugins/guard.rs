@@ -1,6 +1,6 @@
 //! Guards that a project adds: in Rust, or as data that gives the tools, the paths, the condition and the decision.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::{Map, Value, json};
@@ -51,8 +51,10 @@ pub struct DeclaredGuard {
     pub tools: Vec<String>,
     /// The files: globs, relative to the project. Empty means any, and also calls that name none.
     pub paths: Vec<String>,
-    /// The condition, over `tool`, `path`, `command`, `arguments`, `calls`, `branch` and `phase`.
+    /// The condition, over `tool`, `path`, `command`, `arguments`, `calls`, `called`, `steps`, `branch` and `phase`.
     pub when: Option<Jsonata>,
+    /// The sum of an argument above which the guard applies. `None` if nothing is added up.
+    pub total: Option<Total>,
     /// The form of the arguments for which the guard does not apply. `None` if their form does not matter.
     pub schema: Option<Schema>,
     /// The decision on the call: never [`Decision::Allow`].
@@ -64,10 +66,30 @@ pub struct DeclaredGuard {
 impl PartialEq for DeclaredGuard {
     fn eq(&self, other: &DeclaredGuard) -> bool {
         let text = |guard: &DeclaredGuard| guard.when.as_ref().map(|when| when.text().to_owned());
-        (&self.id, &self.tools, &self.paths, &self.schema, self.decision, &self.reason)
-            == (&other.id, &other.tools, &other.paths, &other.schema, other.decision, &other.reason)
+        (&self.id, &self.tools, &self.paths, &self.schema, &self.total, self.decision, &self.reason)
+            == (&other.id, &other.tools, &other.paths, &other.schema, &other.total, other.decision, &other.reason)
             && text(self) == text(other)
     }
+}
+
+/// A limit on the sum of an argument over the calls that a guard is about, such as the money that a run may spend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Total {
+    /// The argument, a number of 0 or more.
+    pub argument: String,
+    /// The largest sum for which the guard does not apply, with the present call in it.
+    pub most: f64,
+    /// The calls that are added up.
+    pub per: TotalPer,
+}
+
+/// The calls of a run that count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TotalPer {
+    /// All.
+    Run,
+    /// Those at the present step, since the run reached it.
+    Step,
 }
 
 /// The context of a tool call.
@@ -90,7 +112,7 @@ pub struct GuardInput<'a> {
 }
 
 /// A call that was made earlier in a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EarlierCall {
     /// The run. A call of several runs is there once for each.
     pub run: String,
@@ -98,6 +120,8 @@ pub struct EarlierCall {
     pub names: Vec<String>,
     /// Whether it was made at the present step, since the run reached it.
     pub is_of_step: bool,
+    /// The arguments that guards added up when it was made.
+    pub amounts: BTreeMap<String, f64>,
 }
 
 impl Guard for DeclaredGuard {
@@ -125,16 +149,25 @@ impl Guard for DeclaredGuard {
 /// The names in a condition of what is not known without further work.
 pub(super) const ARGUMENTS: &str = "arguments";
 pub(super) const CALLS: &str = "calls";
+pub(super) const CALLED: &str = "called";
 
 impl DeclaredGuard {
     /// Checks whether it reads the arguments of calls.
     pub fn reads_arguments(&self) -> bool {
-        self.schema.is_some() || self.reads(ARGUMENTS)
+        self.schema.is_some() || self.total.is_some() || self.reads(ARGUMENTS)
     }
 
-    /// Checks whether its condition reads how often the run has made such calls.
+    /// Checks whether it reads what the run has called before.
     pub fn reads_calls(&self) -> bool {
-        self.reads(CALLS)
+        self.total.is_some() || self.reads(CALLS) || self.reads(CALLED)
+    }
+
+    /// Returns the argument that the guard adds up over calls such as this one, with its value in this call: a number of
+    /// 0 or more, since a negative one would allow further calls. It must be recorded with the call.
+    pub fn amount<'a>(&'a self, intent: &Intent, arguments: Option<&Value>) -> Option<(&'a str, f64)> {
+        let total = self.total.as_ref().filter(|_| self.is_about(&tool_names(intent)))?;
+        let amount = arguments?.get(&total.argument)?.as_f64().filter(|amount| *amount >= 0.0)?;
+        Some((&total.argument, amount))
     }
 
     fn reads(&self, name: &str) -> bool {
@@ -159,11 +192,33 @@ impl DeclaredGuard {
         json!({ "run": most(|counts| counts.0), "step": most(|counts| counts.1) })
     }
 
+    /// Checks whether the sum of an argument is above the limit. Of several runs, the largest sum counts.
+    fn is_above(&self, total: &Total, intent: &Intent, around: &GuardInput<'_>) -> Result<bool, String> {
+        let Total { argument, most, per } = total;
+        let Some((_, amount)) = self.amount(intent, around.arguments) else {
+            return Err(format!("the argument `{}` is not a number of 0 or more", clip(argument)));
+        };
+        let mut of_runs: BTreeMap<&str, f64> = BTreeMap::new();
+        let counts = |call: &&EarlierCall| (*per == TotalPer::Run || call.is_of_step) && self.is_about(&call.names);
+        for call in around.earlier.unwrap_or_default().iter().filter(counts) {
+            let Some(amount) = call.amounts.get(argument) else {
+                return Err(format!("the run has made a call whose `{}` is not on record", clip(argument)));
+            };
+            *of_runs.entry(&call.run).or_default() += amount;
+        }
+        Ok(of_runs.into_values().fold(0.0, f64::max) + amount > *most)
+    }
+
     fn of(&self, intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Option<Judgement> {
         let reason = match self.unfit(around.arguments)? {
             Ok(reason) => reason,
             Err(why) => return Some(self.undecided(around.strict, why)),
         };
+        match self.total.as_ref().map(|total| self.is_above(total, intent, around)) {
+            None | Some(Ok(true)) => {}
+            Some(Ok(false)) => return None,
+            Some(Err(why)) => return Some(self.undecided(around.strict, &why)),
+        }
         let Some(when) = &self.when else { return Some(self.said(self.decision, reason)) };
         let mut data = seen(intent, around, path);
         if let Some(earlier) = around.earlier {
@@ -216,8 +271,9 @@ fn seen(intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Value {
     ];
     let known = known.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::from(value?))));
     let arguments = around.arguments.map(|arguments| (ARGUMENTS.to_owned(), arguments.clone()));
-    let steps = [("steps".to_owned(), Value::from(around.steps))];
-    Value::Object(known.chain(arguments).chain(steps).collect::<Map<_, _>>())
+    let called = around.earlier.unwrap_or_default().iter().flat_map(|call| &call.names).collect::<BTreeSet<_>>();
+    let lists = [("steps".to_owned(), Value::from(around.steps)), (CALLED.to_owned(), json!(called))];
+    Value::Object(known.chain(arguments).chain(lists).collect::<Map<_, _>>())
 }
 
 /// Checks whether patterns, or none, mean a tool with these names.

@@ -3,8 +3,8 @@
 
 use core::net::IpAddr;
 
-use super::guard::{ARGUMENTS, CALLS};
-use super::{DeclaredGuard, Driver, Notifier, Plugins, ResultFilter, Way};
+use super::guard::{ARGUMENTS, CALLED, CALLS};
+use super::{DeclaredGuard, Driver, Notifier, Plugins, ResultFilter, Total, TotalPer, Way};
 use crate::supervisor::{Budget, Scope, Unit, WARN_AT};
 use crate::{Decision, guards};
 use portolan_core::diagnostic::{Diagnostic, clip, list};
@@ -109,28 +109,65 @@ impl Reader {
 
     fn guard(&mut self, tree: &Tree) -> Option<DeclaredGuard> {
         let (id, mut reason, mut decision) = (self.id(tree, "guard")?, None, None);
-        let (mut tools, mut paths, mut when, mut schema) = (Vec::new(), Vec::new(), None, None);
+        let (mut tools, mut paths, mut when, mut schema, mut total) = (Vec::new(), Vec::new(), None, None, None);
         let of = format!("guard `{}`", clip(&id));
-        for entry in self.fields(tree, &of, &["id", "tools", "paths", "when", "schema", "decision", "reason"]) {
+        for entry in self.fields(tree, &of, &["id", "tools", "paths", "when", "schema", "total", "decision", "reason"])
+        {
             match entry.key.value.as_str() {
                 "tools" => tools = self.texts(&entry.value, "tools"),
                 "paths" => paths = self.texts(&entry.value, "paths"),
                 "when" => when = self.condition(&entry.value),
                 "schema" => schema = self.schema(&entry.value),
+                "total" => total = self.total(&entry.value, &of),
                 "decision" => decision = self.decision(&entry.value),
                 "reason" => reason = self.text(&entry.value, "reason"),
                 _ => {}
             }
         }
-        if tools.is_empty() && paths.is_empty() && when.is_none() && schema.is_none() {
+        if tools.is_empty() && paths.is_empty() && when.is_none() && schema.is_none() && tree.get("total").is_none() {
             let message =
-                format!("{of} has none of `tools`, `paths`, `when` and `schema`, so it applies to everything");
+                format!("{of} has none of `tools`, `paths`, `when`, `schema` and `total`, so it applies to everything");
             self.faults.push(Diagnostic::error("missing-field", message).at(tree.head()));
         }
         let reason = self.needed(reason.filter(|reason| !reason.trim().is_empty()), tree, &of, "reason")?;
         // A guard without a decision was meant to block.
         let decision = decision.unwrap_or(Decision::Block);
-        Some(DeclaredGuard { id, tools, paths, when, schema, decision, reason })
+        Some(DeclaredGuard { id, tools, paths, when, schema, total, decision, reason })
+    }
+
+    fn total(&mut self, tree: &Tree, of: &str) -> Option<Total> {
+        let (mut argument, mut most, mut per) = (None, None, Some(TotalPer::Run));
+        let of = format!("the `total` of {of}");
+        for entry in self.fields(tree, &of, &["argument", "most", "per"]) {
+            match (entry.key.value.as_str(), &entry.value) {
+                ("argument", value) => argument = self.text(value, "argument"),
+                ("most", value) => {
+                    most = number(value).filter(|most| *most >= 0.0);
+                    if most.is_none() {
+                        self.wrong("`most` must be a number, 0 or more", value.span);
+                    }
+                }
+                ("per", value) => {
+                    per = match self.text(value, "per")?.as_str() {
+                        "run" => Some(TotalPer::Run),
+                        "step" => Some(TotalPer::Step),
+                        other => {
+                            let message = format!("`per` cannot be `{}`", clip(other));
+                            let fault = Diagnostic::error("unknown-word", message).at(value.span);
+                            self.faults.push(fault.help("use `run` or `step`"));
+                            None
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let argument = self.needed(argument, tree, &of, "argument")?;
+        // A faulty value was reported.
+        if tree.get("most").is_none() {
+            self.needed(most, tree, &of, "most")?;
+        }
+        Some(Total { argument, most: most?, per: per? })
     }
 
     fn filter(&mut self, tree: &Tree) -> Option<ResultFilter> {
@@ -182,7 +219,7 @@ impl Reader {
     }
 
     fn condition(&mut self, tree: &Tree) -> Option<Jsonata> {
-        const NAMES: [&str; 8] = ["tool", "path", "command", ARGUMENTS, CALLS, "branch", "phase", "steps"];
+        const NAMES: [&str; 9] = ["tool", "path", "command", ARGUMENTS, CALLS, CALLED, "branch", "phase", "steps"];
         let text = self.text(tree, "when")?;
         let parsed = match Jsonata::parse(&text) {
             Ok(parsed) => parsed,

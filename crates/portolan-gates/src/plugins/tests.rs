@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use expect_test::expect;
 
 use super::*;
@@ -166,6 +168,7 @@ guards:
         run: "first".to_owned(),
         names: names.iter().map(|&name| name.to_owned()).collect(),
         is_of_step,
+        amounts: BTreeMap::new(),
     };
     let (here, before) = (earlier(&["mcp__pay__send", "mcp:pay/send"], true), earlier(&["mcp:pay/send"], false));
     let other = earlier(&["mcp:bank/send"], true);
@@ -222,6 +225,84 @@ fn a_guard_knows_the_form_of_arguments() {
         none.is_none() && faults.iter().any(|fault| fault.message.contains("not a valid JSON Schema")),
         "{faults:?}"
     );
+}
+
+#[test]
+fn a_guard_adds_up_an_argument() {
+    let plugins = read(
+        "guards: [{id: money, tools: 'mcp:pay/*', total: {argument: amount, most: 100}, reason: too much},
+        {id: here, tools: 'mcp:pay/*', total: {argument: amount, most: 50, per: step}, decision: ask, reason: much}]",
+    );
+    assert!(plugins.guards.iter().all(|guard| guard.reads_arguments() && guard.reads_calls()));
+    let tool = |server: &str| Tool::Mcp { server: server.to_owned(), tool: "send".to_owned(), does: None };
+    let pay = intent("mcp__pay__send", tool("pay"));
+    let call = |run: &str, amount: Option<f64>, is_of_step| EarlierCall {
+        run: run.to_owned(),
+        names: vec!["mcp:pay/send".to_owned()],
+        is_of_step,
+        amounts: amount.map(|amount| ("amount".to_owned(), amount)).into_iter().collect(),
+    };
+    let said = |intent: &Intent, amount: serde_json::Value, earlier: &[EarlierCall]| {
+        let arguments = json!({ "amount": amount });
+        let around = GuardInput { arguments: Some(&arguments), earlier: Some(earlier), ..GuardInput::default() };
+        let judged = plugins.guards.iter().filter_map(|guard| guard.judge(intent, &around));
+        judged.map(|said| format!("{} {:?}", said.guard, said.decision)).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(said(&pay, json!(50), &[]), "");
+    assert_eq!(said(&pay, json!(51), &[]), "here Ask");
+    assert_eq!(said(&pay, json!(100.5), &[]), "money Block here Ask");
+    let before = [call("a", Some(60.0), false), call("a", Some(20.0), true)];
+    assert_eq!(said(&pay, json!(20), &before), "");
+    assert_eq!(said(&pay, json!(20.5), &before), "money Block");
+    assert_eq!(said(&pay, json!(31), &before[1..]), "here Ask");
+    // Runs do not add up, and a second one gives no further money.
+    let of_two = [call("a", Some(60.0), false), call("b", Some(60.0), false)];
+    assert_eq!(said(&pay, json!(40), &of_two), "");
+    assert_eq!(said(&pay, json!(41), &of_two), "money Block");
+    // What cannot be added up is asked about: a negative amount would give further money.
+    for unknown in [json!(-1), json!("1"), json!(null), json!([1])] {
+        assert_eq!(said(&pay, unknown.clone(), &[]), "money Ask here Ask", "{unknown}");
+    }
+    assert_eq!(said(&pay, json!(1), &[call("a", None, true)]), "money Ask here Ask");
+    let other = EarlierCall { names: vec!["mcp:bank/send".to_owned()], ..call("a", Some(1_000.0), true) };
+    assert_eq!(said(&pay, json!(1), &[other]), "");
+    assert_eq!(said(&intent("mcp__bank__send", tool("bank")), json!(1_000), &[]), "");
+    let arguments = json!({ "amount": 7 });
+    assert_eq!(plugins.guards[0].amount(&pay, Some(&arguments)), Some(("amount", 7.0)));
+    assert_eq!(plugins.guards[0].amount(&intent("mcp__bank__send", tool("bank")), Some(&arguments)), None);
+    expect![[r#"
+        1 missing-field: the `total` of guard `a` needs exactly one `argument`
+        1 missing-field: the `total` of guard `b` needs exactly one `most`
+        2 wrong-type: `most` must be a number, 0 or more
+        2 unknown-word: `per` cannot be `day`
+        3 missing-field: the `total` of guard `e` needs exactly one `most`
+        3 unknown-field: the `total` of guard `e` has no `limit`
+    "#]]
+    .assert_eq(&faults(
+        "guards: [{id: a, reason: r, total: {most: 1}}, {id: b, reason: r, total: {argument: a}},
+        {id: c, reason: r, total: {argument: a, most: -1}}, {id: d, reason: r, total: {argument: a, most: 1, per: day}},
+        {id: e, reason: r, total: {argument: a, limit: 1}}]",
+    ));
+}
+
+#[test]
+fn a_guard_knows_what_was_called_before() {
+    let plugins =
+        read("guards: [{id: a, tools: 'mcp:web/*', when: '\"mcp:files/read_private\" in called', reason: r}]");
+    let guard = &plugins.guards[0];
+    assert!(guard.reads_calls());
+    let web = Tool::Mcp { server: "web".to_owned(), tool: "post".to_owned(), does: None };
+    let post = intent("mcp__web__post", web);
+    let call = |name: &str| EarlierCall {
+        run: "a".to_owned(),
+        names: vec![name.to_owned()],
+        is_of_step: false,
+        amounts: BTreeMap::new(),
+    };
+    let said = |earlier: Option<&[EarlierCall]>| guard.judge(&post, &GuardInput { earlier, ..GuardInput::default() });
+    assert_eq!(said(None), None, "without a run");
+    assert_eq!(said(Some(&[call("mcp:files/read")])), None);
+    assert!(said(Some(&[call("mcp:files/read"), call("mcp:files/read_private")])).is_some());
 }
 
 #[test]

@@ -55,8 +55,8 @@ kinds! {
     /// Guards, their hooks or their rules were changed or removed: `what`, `where`, `expected`, `found`.
     GuardTamper = "flow.guard.tamper",
     /// An agent called a tool: `toolName`, `toolInputKeys` (names alone), `inputDigest`, `decision`; in a run also
-    /// `toolKinds` (its names in rules) and `step` (with the revision at which the run reached it), and `otherRuns` with
-    /// their steps if several runs decided.
+    /// `toolKinds` (its names in rules) and `step` (with the revision at which the run reached it), `otherRuns` with
+    /// their steps if several runs decided, and `amounts` (the arguments that guards add up).
     ToolInvoked = "flow.tool.invoked",
     /// A tool of another server answered through `portolan gate`: `server`, `toolName`, `outcome` (`result`, `error` if
     /// the tool says so, `failed`, or `cancelled` if the call ended before its answer), `ms`, and `bytes` and

@@ -10,7 +10,7 @@ use portolan_gates::plugins::{DeclaredGuard, EarlierCall, Guard, GuardInput};
 use portolan_gates::{Decision, Intent, Judgement};
 use serde_json::Value;
 
-use super::record::OTHER_RUNS;
+use super::record::{AMOUNTS, OTHER_RUNS};
 use crate::audit::{self, Filter, Kind, Line};
 use crate::error::ServiceError;
 use crate::service::Gate;
@@ -26,9 +26,12 @@ pub(super) fn branch(scene: &GuardContext) -> Option<String> {
     })
 }
 
+/// The arguments of a call that guards add up over a run, with their values.
+pub(super) type Amounts = BTreeMap<String, f64>;
+
 /// Adds the judgements of added guards about a call, whose arguments are `input`, as JSON: those of the project's file,
 /// and those of an embedder. A guard of the file with the name of one of Portolan's own replaces it, which the file has
-/// to allow by name. An embedder's guard never does.
+/// to allow by name. An embedder's guard never does. Returns what has to be recorded, so that guards can add it up.
 ///
 /// # Errors
 /// The log, in which earlier calls are counted, cannot be read.
@@ -37,9 +40,9 @@ pub(super) fn judge(
     (intent, input): (&Intent, &str),
     (branch, gate, strict): (Option<&str>, &Gate, bool),
     judgements: &mut Vec<Judgement>,
-) -> Result<(), ServiceError> {
+) -> Result<Amounts, ServiceError> {
     if declared.is_empty() && registered.is_empty() {
-        return Ok(());
+        return Ok(Amounts::new());
     }
     let root = project.map(Path::to_string_lossy).unwrap_or_default();
     let phase = gate.flow.as_ref().map(|flow| flow.phase.as_str());
@@ -59,7 +62,8 @@ pub(super) fn judge(
     judgements.retain(|judgement| !declared.iter().any(|guard| guard.id == judgement.guard));
     judgements.extend(declared.iter().filter_map(|guard| guard.judge(intent, &around)));
     judgements.extend(registered.iter().filter_map(|guard| heard(guard.as_ref(), intent, &around)));
-    Ok(())
+    let amounts = declared.iter().filter_map(|guard| guard.amount(intent, arguments));
+    Ok(amounts.map(|(argument, amount)| (argument.to_owned(), amount)).collect())
 }
 
 /// Returns the calls that runs have made, from the log: those that were allowed, by guards or by a person. `runs` are the
@@ -85,6 +89,8 @@ fn earlier(project: &Path, runs: &BTreeMap<&str, Option<&str>>) -> Result<Vec<Ea
 /// Returns a call, once for each of the runs that it belongs to.
 fn calls(line: &Line, runs: &BTreeMap<&str, Option<&str>>) -> Vec<EarlierCall> {
     let data = &line.data;
+    let amounts = data[AMOUNTS].as_object().into_iter().flatten();
+    let amounts: Amounts = amounts.filter_map(|(argument, sum)| Some((argument.clone(), sum.as_f64()?))).collect();
     let own = line.run.as_deref().map(|run| (run, data["step"].as_str()));
     let others = data[OTHER_RUNS].as_object().into_iter().flatten().map(|(run, step)| (run.as_str(), step.as_str()));
     let calls = own.into_iter().chain(others).filter_map(|(run, step)| {
@@ -94,6 +100,7 @@ fn calls(line: &Line, runs: &BTreeMap<&str, Option<&str>>) -> Vec<EarlierCall> {
             run: run.to_owned(),
             names: names.filter_map(Value::as_str).map(str::to_owned).collect(),
             is_of_step: present.is_some() && present == step,
+            amounts: amounts.clone(),
         })
     });
     calls.collect()

@@ -242,11 +242,11 @@ impl Gatekeeper {
         });
         let known = (branch.as_deref(), gate, rules.strict);
         let added = (self.project(), declared.guards.as_slice(), self.guards.as_slice());
-        added::judge(added, (intent, input), known, &mut judgements)?;
+        let amounts = added::judge(added, (intent, input), known, &mut judgements)?;
         let mut answer = Answerable::of(judgements);
         answer.context = context;
         answer.runs = gate.runs.iter().map(|run| run.address.clone()).collect();
-        Ok((answer, self.record(Some(gate))))
+        Ok((answer, self.record(Some(gate)).with(amounts)))
     }
 
     /// Returns the judgements of the guards. `look` adds the facts that the files around the call do not show.

@@ -11,6 +11,7 @@ use portolan_gates::{Decision, Intent, Judgement, Tool};
 use serde_json::{Map, Value, json};
 
 use super::Answerable;
+use super::added::Amounts;
 use crate::audit::{AuditError, Durability, Kind, Line, Log, LogEntry};
 use crate::clock::Clock;
 use crate::digest::Digest;
@@ -19,6 +20,8 @@ use crate::service::Gate;
 
 /// The field of a call with the other runs that decided about it, each with its step.
 pub(super) const OTHER_RUNS: &str = "otherRuns";
+/// The field of a call with the arguments that guards add up, with their values.
+pub(super) const AMOUNTS: &str = "amounts";
 /// The maximum number of argument names that are recorded.
 const MAX_NAMES: usize = 64;
 
@@ -77,6 +80,8 @@ pub(crate) struct Record {
     step: Option<String>,
     /// The other runs that decide about the call, with their steps.
     others: Vec<(String, Option<String>)>,
+    /// The arguments that guards add up.
+    amounts: Amounts,
 }
 
 impl Record {
@@ -93,7 +98,13 @@ impl Record {
             phase: flow.map(|flow| flow.phase.clone()),
             step,
             others: runs.collect(),
+            amounts: Amounts::new(),
         }
+    }
+
+    /// Returns the context with what guards add up.
+    pub(super) fn with(self, amounts: Amounts) -> Record {
+        Record { amounts, ..self }
     }
 
     /// Returns the context of a later entry about a call of this run.
@@ -149,6 +160,9 @@ impl Record {
             }
             if !self.others.is_empty() {
                 data[OTHER_RUNS] = json!(self.others.iter().cloned().collect::<BTreeMap<_, _>>());
+            }
+            if !self.amounts.is_empty() {
+                data[AMOUNTS] = json!(self.amounts);
             }
             entries.push(self.entry(Kind::ToolInvoked, Some(intent), data));
         }

@@ -11,6 +11,7 @@ mod crash;
 mod endings;
 mod gates;
 mod gateway;
+mod gateway_guards;
 mod gateway_offers;
 mod graph;
 mod hostile;
