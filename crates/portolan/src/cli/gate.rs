@@ -290,7 +290,10 @@ fn entry(line: &Line) -> Value {
 fn said(line: &Line) -> String {
     let text = |name: &str| line.data[name].as_str().unwrap_or_default().to_owned();
     match line.kind.as_str() {
-        "flow.tool.invoked" => format!("{} was called: {}", text("toolName"), text("decision")),
+        "flow.tool.invoked" => {
+            let client = line.data["agent"].as_str().unwrap_or("a client");
+            format!("{client} called {}: {}", text("toolName"), text("decision"))
+        }
         "flow.tool.answered" if line.data["outcome"] == "failed" => {
             format!("{} of {} failed: {}", text("toolName"), text("server"), text("reason"))
         }
