@@ -336,8 +336,14 @@ inPage("a click beside a dialog in which something was filled in leaves it open"
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}?node=large`));
   await said(page, "ended");
-  const fork = page.getByRole("button", { name: "Fork from now" });
-  await fork.click();
+  const fork = page.getByRole("button", { name: /^Fork from/ });
+  // Nothing begins where the run is over; one record before that, it does.
+  assert.equal(await fork.getAttribute("aria-disabled"), "true");
+  assert.match(await fork.getAttribute("title"), /the run has ended: move the slider to an earlier record/);
+  await fork.click({ force: true });
+  assert.equal(await page.locator("dialog[open]").count(), 0);
+  await page.getByRole("button", { name: "One record back" }).click();
+  await fork.and(page.locator("[aria-disabled=false]")).click();
   await page.waitForSelector("dialog[open]");
   await page.mouse.click(4, 4);
   await page.waitForSelector("dialog", { state: "detached" });

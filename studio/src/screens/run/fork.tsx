@@ -8,7 +8,7 @@ import { Failure, InlineFailure, Loading } from "../../parts/notice";
 import { Value } from "../../parts/bits";
 import { go, link } from "../../route";
 import { aboutName, changed, changeOf, readChanges, usedBy, writtenIn, type Change } from "./changes";
-import { loadMoment } from "./moment";
+import { ENDED, isEnd, loadMoment } from "./moment";
 
 /** From where a run is run again: a record, or the last visit of a step. */
 export interface From {
@@ -40,10 +40,11 @@ export function ForkDialog(props: Props) {
   const seq = from.seq ?? visit?.seq ?? null;
   const moment = useResource<Moment>(seq === null ? null : `moment ${run.run} ${seq}`, () => loadMoment(run.run, seq ?? 1));
   const error = visits.error ?? moment.error;
-  if (seq !== null && moment.data && (from.step === null || visits.data)) return <ForkForm {...props} seq={seq} moment={moment.data} visit={visit} />;
+  const ended = moment.data !== null && isEnd(moment.data);
+  if (seq !== null && moment.data && !ended && (from.step === null || visits.data)) return <ForkForm {...props} seq={seq} moment={moment.data} visit={visit} />;
   return (
     <Dialog title="Run again" onClose={onClose}>
-      {error ? <Failure error={error} /> : visits.data && seq === null ? <p className="hint">The run has not come to this step yet.</p> : <Loading what="what was there" />}
+      {error ? <Failure error={error} /> : ended ? <p className="hint">Nothing begins at record {seq}: {ENDED}.</p> : visits.data && seq === null ? <p className="hint">The run has not come to this step yet.</p> : <Loading what="what was there" />}
     </Dialog>
   );
 }
@@ -82,7 +83,7 @@ function ForkForm({ run, from, about, again, drawing, onClose, seq, moment, visi
   };
 
   return (
-    <Dialog title={entry ? `Run again from “${entry.name}”` : isFunction ? `Run again from record ${seq}` : `Fork from record ${seq}`} onClose={onClose} typed={changes.length > 0} wide={entry !== null}>
+    <Dialog title={entry ? `Run again from “${entry.name}”` : `Fork from record ${seq}`} onClose={onClose} typed={changes.length > 0} wide={entry !== null}>
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -16,6 +16,12 @@ export async function loadMoment(run: string, seq: number): Promise<Moment> {
   return moment;
 }
 
+/** Whether the run is over at a moment: nothing goes on from there. */
+export const isEnd = (moment: Moment) => (moment.situation as { over?: boolean } | null)?.over === true;
+
+/** Why nothing begins from the last record of a run that is over. */
+export const ENDED = "the run has ended: move the slider to an earlier record";
+
 /**
  * The moment at `seq`. While the slider is dragged or a live run is fast, one request is under way at
  * a time and the newest wish is next: the page skips moments instead of falling behind.

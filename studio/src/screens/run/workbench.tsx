@@ -18,7 +18,7 @@ import { isReady, useDrive } from "./drive";
 import type { From } from "./fork";
 import type { MenuItem } from "./menu";
 import { Inspector } from "./inspector";
-import { useMoment } from "./moment";
+import { ENDED, isEnd, useMoment } from "./moment";
 import type { Records } from "./records";
 import type { RunRoute } from "./run";
 import { RecordPane, SituationPane, ValuesPane } from "./panes";
@@ -40,6 +40,8 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
   const { moment, error } = useMoment(run.run, run.head > 0 ? seq : null);
   const overlay = moment?.overlay ?? null;
   const selected = route.node;
+  // Until the moment is loaded, the last record of a run that is over is taken for its end.
+  const ended = moment?.seq === seq ? isEnd(moment) : run.over && seq === run.head;
 
   const { definition } = run;
   const isFunction = definition.led === false;
@@ -147,7 +149,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
             </a>
           )}
           {!readOnly && (
-            <button type="button" className="button" title="Creates a new run with everything up to this record. This run stays as it is." onClick={() => setForking({ seq, step: null })}>
+            <button type="button" className="button" aria-disabled={ended} title={ended ? ENDED : "Creates a new run with everything up to this record. This run stays as it is."} onClick={() => !ended && setForking({ seq, step: null })}>
               <Icon name="branch" />
               Fork from {following ? "now" : "here"}
             </button>
