@@ -160,7 +160,7 @@ await check("run: a hundred thousand records", async (page) => {
 await check("fork goes to the new run", async (page) => {
   await page.goto(address("/run/r-500@40"));
   await page.waitForSelector(".badge");
-  await page.click("text=Fork from here");
+  await page.click("text=Branch from this record…");
   await page.click("dialog >> text=Change a value");
   await page.getByLabel("Name of the node or variable").fill("version");
   await page.waitForFunction(() => /^1\.\d+\.0$/.test(document.querySelector("dialog textarea").value));
@@ -170,7 +170,7 @@ await check("fork goes to the new run", async (page) => {
   await page.fill("dialog textarea", '"2.0.0"');
   await page.click("dialog button[type=submit]");
   await page.waitForFunction(() => location.hash.includes("r-fork"));
-  await page.waitForSelector("text=forked from");
+  await page.waitForSelector("text=branched from");
 });
 
 /** Fills the form of the inventory in, begins, and waits until it is paused. */
@@ -353,7 +353,7 @@ await check("dialogs", async (page) => {
   await page.waitForSelector("dialog[open]");
   await page.screenshot({ path: join(here, "../.look/keys.png") });
   await page.keyboard.press("Escape");
-  await page.click("text=Fork from here");
+  await page.click("text=Branch from this record…");
   await page.screenshot({ path: join(here, "../.look/fork.png") });
 }, { colorScheme: "dark" });
 

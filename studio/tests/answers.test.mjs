@@ -123,13 +123,13 @@ inPage("a failed step has its input beside the error, and is run again with anot
   assert.equal(await details.getByLabel("Input: words").textContent(), 'say "four"');
   // A function whose title is not its name is found all the same.
   await page.getByRole("link", { name: "its definition" }).waitFor();
-  await details.getByRole("button", { name: "Run again from here…" }).click();
+  await details.getByRole("button", { name: /^Run again from twice…/ }).click();
   const value = page.getByLabel("Value of words, as text");
   assert.equal(await value.inputValue(), 'say "four"');
   await soundIn(page, said, "a text");
   await value.fill("4");
   await page.getByRole("button", { name: "Create and run it" }).click();
-  await page.waitForSelector("text=forked from");
+  await page.waitForSelector("text=branched from");
   await page.waitForSelector(".drive-bar [role=status]:has-text('ended')");
   const fork = new URL(page.url()).hash.match(/run\/([a-z0-9]+)/)[1];
   const { head } = await studio.ask(`/runs/${fork}`);

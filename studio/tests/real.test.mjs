@@ -126,9 +126,9 @@ inPage("a run is forked from a moment, and the fork goes on by itself", async (p
   const before = await studio.ask(`/runs/${run}/records`);
   await page.goto(studio.at(`/run/${run}@3`));
   await page.waitForSelector(".badge");
-  await page.click("text=Fork from here");
+  await page.click("text=Branch from this record…");
   await page.click("dialog button[type=submit]");
-  await page.waitForSelector("text=forked from");
+  await page.waitForSelector("text=branched from");
   const fork = new URL(page.url()).hash.match(/run\/([a-z0-9]+)/)[1];
   assert.notEqual(fork, run);
   const other = await project.agent().begin();

@@ -157,7 +157,7 @@ inPage("an earlier run fills the form in, and what was hidden is not taken over"
   const run = await begun({ input: { a: 2, b: 40, key: "sesame" }, breakpoints: [] });
   await page.goto(studio.at(`/run/${run}`));
   await said(page, "ended");
-  await page.getByRole("link", { name: "Try again" }).waitFor();
+  await page.getByRole("link", { name: "New run with this input" }).waitFor();
   await page.keyboard.press("t");
   await page.waitForSelector(".try-form");
   assert.match(page.url(), new RegExp(`/try/sums\\?from=${run}`));
@@ -223,14 +223,14 @@ inPage("a run is run again from a node, with what came before it changed", async
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}?node=large`));
   await said(page, "ended");
-  await page.getByRole("button", { name: "Run again from here…" }).click();
+  await page.getByRole("button", { name: "Run again from large…" }).click();
   // What the step is made of is there already, with the data of the run.
   const field = page.getByLabel("Value of add, as JSON");
   assert.deepEqual(JSON.parse(await field.inputValue()), { sum: 42 });
   await field.fill('{"sum": 3}');
   await soundIn(page, complaints, "the fork");
   await page.getByRole("button", { name: "Create the new run, paused" }).click();
-  await page.waitForSelector("text=forked from");
+  await page.waitForSelector("text=branched from");
   // It waits, and says for what: the button has the focus.
   await said(page, "ready: press Go on (c)");
   await page.waitForFunction(() => document.activeElement?.textContent === "Go on");
@@ -248,7 +248,7 @@ inPage("a run is run again from a step by its menu, with other data, and goes on
   const menu = page.getByRole("menu", { name: "Menu of large" });
   await menu.waitFor();
   await soundIn(page, complaints, "the menu of a step");
-  await page.waitForFunction(() => document.activeElement?.textContent.startsWith("Run again from here"));
+  await page.waitForFunction(() => document.activeElement?.textContent.startsWith("Run again from large…"));
   await page.keyboard.press("Escape");
   await menu.waitFor({ state: "detached" });
   // The same by keyboard, and by its key.
@@ -307,7 +307,7 @@ inPage("a step that the run has not come to offers nothing to run again", async 
   await page.goto(studio.at(`/run/${run}`));
   await said(page, "ended");
   await page.locator(".node", { hasText: "small" }).click({ button: "right" });
-  const item = page.getByRole("menuitem", { name: /Run again from here/ });
+  const item = page.getByRole("menuitem", { name: /Run again from small…/ });
   assert.match(await item.textContent(), /not reached/);
   await item.click({ force: true });
   assert.equal(await page.locator("dialog[open]").count(), 0);
@@ -336,7 +336,7 @@ inPage("a click beside a dialog in which something was filled in leaves it open"
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}?node=large`));
   await said(page, "ended");
-  const fork = page.getByRole("button", { name: /^Fork from/ });
+  const fork = page.getByRole("button", { name: "Branch from this record…" });
   // Nothing begins where the run is over; one record before that, it does.
   assert.equal(await fork.getAttribute("aria-disabled"), "true");
   assert.match(await fork.getAttribute("title"), /the run has ended: move the slider to an earlier record/);
@@ -348,6 +348,7 @@ inPage("a click beside a dialog in which something was filled in leaves it open"
   await page.mouse.click(4, 4);
   await page.waitForSelector("dialog", { state: "detached" });
   await fork.click();
+  await page.getByRole("dialog", { name: /^Branch from record \d+$/ }).waitFor();
   await page.click("dialog >> text=Show all values of");
   await page.locator("dialog textarea").first().waitFor();
   await page.mouse.click(4, 4);

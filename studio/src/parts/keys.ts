@@ -48,7 +48,7 @@ export const KEYS: [string, [string, string][]][] = [
       ["[ ]", "anywhere: one record back or on"],
       ["Home End", "on the slider: the first and the last record"],
       ["n", "go to now"],
-      ["t", "try again with this input"],
+      ["t", "new run with this input"],
       ["r", "run again from the selected step, with other data if wanted"],
       ["Shift+F10", "the menu of the selected step"],
     ],

@@ -29,9 +29,12 @@ interface Props {
   onClose: () => void;
 }
 
+/** As the button is called that opens it. */
+const titleOf = (step: string | null, seq: number | null) => (step === null ? `Branch from record ${seq}` : `Run again from “${step}”`);
+
 /** A form that needs to know the visit, and what had a value there. */
 export function ForkDialog(props: Props) {
-  const { run, from, onClose } = props;
+  const { run, from, about, onClose } = props;
   const upTo = from.upTo ?? run.head;
   const visits = useResource<{ visits: Visit[] }>(from.step === null ? null : `visits ${run.run} ${from.step} ${upTo}`, (signal) =>
     get(`/runs/${segment(run.run)}/nodes/${segment(from.step ?? "")}?at=${upTo}`, signal),
@@ -43,7 +46,7 @@ export function ForkDialog(props: Props) {
   const ended = moment.data !== null && isEnd(moment.data);
   if (seq !== null && moment.data && !ended && (from.step === null || visits.data)) return <ForkForm {...props} seq={seq} moment={moment.data} visit={visit} />;
   return (
-    <Dialog title="Run again" onClose={onClose}>
+    <Dialog title={titleOf(from.step === null ? null : (about[from.step]?.name ?? from.step), seq)} onClose={onClose}>
       {error ? <Failure error={error} /> : ended ? <p className="hint">Nothing begins at record {seq}: {ENDED}.</p> : visits.data && seq === null ? <p className="hint">The run has not come to this step yet.</p> : <Loading what="what was there" />}
     </Dialog>
   );
@@ -83,7 +86,7 @@ function ForkForm({ run, from, about, again, drawing, onClose, seq, moment, visi
   };
 
   return (
-    <Dialog title={entry ? `Run again from “${entry.name}”` : `Fork from record ${seq}`} onClose={onClose} typed={changes.length > 0} wide={entry !== null}>
+    <Dialog title={titleOf(entry?.name ?? null, seq)} onClose={onClose} typed={changes.length > 0} wide={entry !== null}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -117,7 +120,7 @@ function ForkForm({ run, from, about, again, drawing, onClose, seq, moment, visi
           {Object.keys(values).length === 0 && isFunction && again !== null && (
             <>
               {" "}
-              <a href={again}>Try again</a> runs it from the beginning, with another input.
+              <a href={again}>New run with this input</a> runs it from the beginning, with another input if you change it.
             </>
           )}
         </p>

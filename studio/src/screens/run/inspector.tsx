@@ -39,9 +39,9 @@ export function Inspector({ run, seq, id, chosen, over: ended, about, overlay, u
       <StateLine run={run} over={over} />
       {untrusted && <UntrustedNote lacking={untrusted} step={id.split("/").pop()} />}
       {onAgain && over && (
-        <button type="button" className="button small again" title="Run again from here, with other data if wanted (r)" onClick={() => onAgain(null)}>
+        <button type="button" className="button small again" title="Run again from this step, with other data if wanted (r)" onClick={() => onAgain(null)}>
           <Icon name="retry" />
-          Run again from here…
+          Run again from {entry?.name ?? id}…
         </button>
       )}
       {children}
@@ -104,7 +104,7 @@ function Visits({ run, seq, id, written, onAgain }: { run: string; seq: number; 
               </span>
               {visit.error ? <StateChip state="failed" /> : visit.reports?.length ? <span className="tag">{visit.reports.at(-1)?.outcome}</span> : null}
             </summary>
-            <VisitBody run={run} visit={visit} written={written} onAgain={i === 0 ? null : onAgain} />
+            <VisitBody run={run} visit={visit} number={number} written={written} onAgain={i === 0 ? null : onAgain} />
           </details>
         </li>
       ))}
@@ -115,7 +115,7 @@ function Visits({ run, seq, id, written, onAgain }: { run: string; seq: number; 
 
 const took = ({ began, ended }: Visit) => (ended !== undefined && ended > began ? duration((ended - began) * 1_000) : "");
 
-function VisitBody({ run, visit, written, onAgain }: { run: string; visit: Visit; written: string[]; onAgain: Props["onAgain"] }) {
+function VisitBody({ run, visit, number, written, onAgain }: { run: string; visit: Visit; number: number; written: string[]; onAgain: Props["onAgain"] }) {
   return (
     <div className="visit">
       <p className="dim">
@@ -124,7 +124,7 @@ function VisitBody({ run, visit, written, onAgain }: { run: string; visit: Visit
       {onAgain && (
         <button type="button" className="button small" onClick={() => onAgain(visit.seq)}>
           <Icon name="retry" />
-          Run again from this visit…
+          Run again from visit {number}…
         </button>
       )}
       {visit.spent && <p className="dim">{spentWords(visit.spent)}</p>}

@@ -79,6 +79,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
   );
 
   const names = useMemo(() => namesIn(drawing), [drawing]);
+  const nameOf = (id: string) => drawing?.nodes.find((node) => node.id === id)?.name ?? id;
   const stands = run.halt ? (run.halt.failed[0]?.node || run.halt.node) : null;
   const here = useMemo(() => hereIn(overlay, drawing) ?? (run.over && following ? stepIn(drawing, stands) : null), [overlay, drawing, run.over, following, stands]);
   const showStep = (step: string) => {
@@ -90,7 +91,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
   };
   const step = selected ?? here;
   const menuOf = (id: string): MenuItem[] => [
-    { icon: "retry", label: "Run again from here…", keys: "r", hindered: readOnly ? "this studio is read-only" : overlay?.nodes[id] ? null : "not reached", act: () => setForking({ seq: null, step: id, upTo: seq }) },
+    { icon: "retry", label: `Run again from ${nameOf(id)}…`, keys: "r", hindered: readOnly ? "this studio is read-only" : overlay?.nodes[id] ? null : "not reached", act: () => setForking({ seq: null, step: id, upTo: seq }) },
     { icon: "right", label: "Show what happened here", keys: "Enter", act: () => openDetails(id) },
     ...(drive.allowed ? [{ icon: "break" as const, label: stops.breaks[id] ? "Remove the breakpoint" : "Set a breakpoint", keys: "b", act: () => stopAt(id) }] : []),
   ];
@@ -129,7 +130,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           {origin ? <a href={link.definition(origin.id, { root: origin.root })}>its definition</a> : definition.name}
           {run.origin && (
             <>
-              {" · forked from "}
+              {" · branched from "}
               <a href={link.run(run.origin.run, run.origin.seq)}>
                 {run.origin.run}@{run.origin.seq}
               </a>
@@ -143,15 +144,15 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
             Compare
           </a>
           {again && (
-            <a className="button" href={again} title="Try again with this input (t)">
+            <a className="button" href={again} title="New run with this input, which can be changed first (t)">
               <Icon name="retry" />
-              Try again
+              New run with this input
             </a>
           )}
           {!readOnly && (
             <button type="button" className="button" aria-disabled={ended} title={ended ? ENDED : "Creates a new run with everything up to this record. This run stays as it is."} onClick={() => !ended && setForking({ seq, step: null })}>
               <Icon name="branch" />
-              Fork from {following ? "now" : "here"}
+              Branch from this record…
             </button>
           )}
         </div>
@@ -248,7 +249,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
       )}
       {menu !== null && (
         <Suspense fallback={null}>
-          <NodeMenu label={`Menu of ${names[menu.id] ?? menu.id}`} at={menu.at} items={menuOf(menu.id)} onClose={() => setMenu(null)} />
+          <NodeMenu label={`Menu of ${nameOf(menu.id)}`} at={menu.at} items={menuOf(menu.id)} onClose={() => setMenu(null)} />
         </Suspense>
       )}
     </div>
