@@ -143,3 +143,13 @@ inPage("Enter opens the first thing that is found", async (page) => {
   await page.keyboard.press("Enter");
   await page.waitForFunction((first) => location.hash === first, first);
 });
+
+inPage("a run is found by the reason that its row shows", async (page) => {
+  const { run } = await studio.post("/definitions/mail/try", { input: { who: "Atlantis" } });
+  await page.goto(studio.at("/"));
+  await page.locator("a.entry.run", { hasText: run }).getByText("no route to Atlantis").waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("atlantis");
+  await page.waitForFunction(() => document.querySelectorAll("a.entry").length === 1);
+  assert.match(await page.locator("a.entry").textContent(), new RegExp(run));
+});

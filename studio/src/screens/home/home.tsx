@@ -11,6 +11,7 @@ import { link } from "../../route";
 import { elsewhere } from "./elsewhere";
 import { DefinitionRow, ElsewhereRow, RunRow } from "./rows";
 import { useHalts, useRuns } from "./runs";
+import { matches, textsOf } from "./search";
 
 export function HomeScreen({ project }: { project: Project | null }) {
   const definitions = useResource<{ definitions: DefinitionEntry[] }>("definitions", (signal) => get("/definitions", signal));
@@ -27,14 +28,14 @@ export function HomeScreen({ project }: { project: Project | null }) {
     () => (definitions.data?.definitions ?? []).filter((d) => matches(words, d.name, d.id, d.description, d.dialect, d.file)),
     [definitions.data, words],
   );
+  const halts = useHalts(runs.runs);
   // Runs are called as their definitions are.
   const names = useMemo(() => new Map((definitions.data?.definitions ?? []).map((d) => [d.id, d.name])), [definitions.data]);
   const nameOf = (run: RunEntry) => names.get(run.workflow) || run.workflow;
-  const shownRuns = useMemo(() => runs.runs.filter((r) => matches(words, r.run, nameOf(r), r.workflow, r.step, r.status, r.description)), [runs.runs, names, words]);
+  const shownRuns = useMemo(() => runs.runs.filter((r) => matches(words, ...textsOf(r, nameOf(r), halts[r.run]))), [runs.runs, names, halts, words]);
   const own = shownDefinitions.filter(({ source }) => source !== "catalog");
   const catalogue = shownDefinitions.filter(({ source }) => source === "catalog");
   const others = useMemo(() => elsewhere(definitions.data?.definitions ?? null, runs.runs).filter((used) => matches(words, used.workflow)), [definitions.data, runs.runs, words]);
-  const halts = useHalts(runs.runs);
   const row = (run: RunEntry) => <RunRow key={run.run} run={run} name={nameOf(run)} halt={halts[run.run]} />;
   const open = shownRuns.filter((run) => !isOver(run.status));
   // What ended without having done what it was for is looked for first.
@@ -163,10 +164,3 @@ function NoRuns() {
     </p>
   );
 }
-
-export function matches(words: string, ...texts: (string | null)[]): boolean {
-  if (!words) return true;
-  const text = texts.filter(Boolean).join(" ").toLowerCase();
-  return words.split(/\s+/).every((word) => text.includes(word));
-}
-
