@@ -404,6 +404,23 @@ inPage("what is tried is what is saved, and whoever has changed it may save firs
   assert.match(project.read(".flow/workflows/small.json"), /Smaller/);
 });
 
+inPage("finished runs stand before the definitions, with what each was given and since when", async (page, complaints) => {
+  for (let a = 1; a <= 6; a += 1) await begun({ breakpoints: [], input: { a, b: 40 } });
+  await page.goto(studio.at("/"));
+  await page.locator(".entry.definition").first().waitFor();
+  const titles = (await page.locator(".list-section > h2").allTextContents()).map((title) => title.replace(/ \d+$/, ""));
+  assert.ok(titles.indexOf("Finished runs") < titles.indexOf("Definitions"), String(titles));
+  // Many of them do not push the definitions away.
+  const rows = page.getByRole("region", { name: "Finished runs" }).locator("a.entry");
+  assert.equal(await rows.count(), 5);
+  await page.getByRole("button", { name: /^Show all \d+/ }).click();
+  const row = rows.filter({ hasText: "a: 1, b: 40" });
+  await row.getByText(/just now|\d+ s ago/).waitFor();
+  await soundIn(page, complaints, "home");
+  await page.locator("[data-search]").fill("a: 1,");
+  await page.waitForFunction(() => document.querySelectorAll("a.entry.run").length === 1);
+});
+
 inPage("a run is saved as a test that holds", async (page, complaints) => {
   const run = await begun({ breakpoints: [] });
   await page.goto(studio.at(`/run/${run}`));

@@ -94,6 +94,9 @@ export function age(since: number, now: number): string {
   return "now";
 }
 
+/** An age of what has passed: `3 min ago`. */
+export const ago = (age: string) => (age === "now" ? "just now" : `${age} ago`);
+
 export function duration(us: number): string {
   if (us < 1_000) return `${us} µs`;
   if (us < 1_000_000) return `${(us / 1_000).toFixed(us < 10_000 ? 1 : 0)} ms`;

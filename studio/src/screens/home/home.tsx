@@ -9,14 +9,22 @@ import { Failure, Loading, Notice } from "../../parts/notice";
 import { isOver, plural } from "../../parts/words";
 import { link } from "../../route";
 import { elsewhere } from "./elsewhere";
+import { useInputs } from "./inputs";
 import { DefinitionRow, ElsewhereRow, RunRow } from "./rows";
 import { useHalts, useRuns } from "./runs";
 import { matches, textsOf } from "./search";
+
+/** How many runs that are over are shown at first, at most, and of those that match. */
+const FEW = 5;
+const MOST = 50;
+const MATCHES = 200;
 
 export function HomeScreen({ project }: { project: Project | null }) {
   const definitions = useResource<{ definitions: DefinitionEntry[] }>("definitions", (signal) => get("/definitions", signal));
   const runs = useRuns();
   const [search, setSearch] = useState("");
+  /** Whether more than the last few finished runs are shown. */
+  const [all, setAll] = useState(false);
   const list = useRef<HTMLDivElement>(null);
   const reload = useThrottled(definitions.reload, 300);
   useLive((events) => {
@@ -29,19 +37,23 @@ export function HomeScreen({ project }: { project: Project | null }) {
     [definitions.data, words],
   );
   const halts = useHalts(runs.runs);
+  // What has ended is told apart by what it was given, where nobody has said what it was for.
+  const untold = runs.runs.filter((run) => isOver(run.status) && run.description === null);
+  const inputs = useInputs(untold.slice(0, all ? MOST : 2 * FEW).map(({ run }) => run));
   // Runs are called as their definitions are.
   const names = useMemo(() => new Map((definitions.data?.definitions ?? []).map((d) => [d.id, d.name])), [definitions.data]);
   const nameOf = (run: RunEntry) => names.get(run.workflow) || run.workflow;
-  const shownRuns = useMemo(() => runs.runs.filter((r) => matches(words, ...textsOf(r, nameOf(r), halts[r.run]))), [runs.runs, names, halts, words]);
+  const shownRuns = useMemo(() => runs.runs.filter((r) => matches(words, ...textsOf(r, nameOf(r), halts[r.run], inputs[r.run]))), [runs.runs, names, halts, inputs, words]);
   const own = shownDefinitions.filter(({ source }) => source !== "catalog");
   const catalogue = shownDefinitions.filter(({ source }) => source === "catalog");
   const others = useMemo(() => elsewhere(definitions.data?.definitions ?? null, runs.runs).filter((used) => matches(words, used.workflow)), [definitions.data, runs.runs, words]);
-  const row = (run: RunEntry) => <RunRow key={run.run} run={run} name={nameOf(run)} halt={halts[run.run]} />;
+  const row = (run: RunEntry) => <RunRow key={run.run} run={run} name={nameOf(run)} halt={halts[run.run]} given={run.description ?? inputs[run.run] ?? null} />;
   const open = shownRuns.filter((run) => !isOver(run.status));
   // What ended without having done what it was for is looked for first.
   const ended = shownRuns.filter((run) => isOver(run.status));
-  const broken = ended.filter((run) => run.status === "failure" || run.status === "blocked").slice(0, words ? 200 : 5);
+  const broken = ended.filter((run) => run.status === "failure" || run.status === "blocked").slice(0, words ? MATCHES : FEW);
   const finished = ended.filter((run) => !broken.includes(run));
+  const shownFinished = finished.slice(0, words ? MATCHES : all ? MOST : FEW);
 
   // The arrow keys go through all results, whichever list they are in, and Enter opens the first.
   const onKeyDown = (event: React.KeyboardEvent) => {
@@ -91,6 +103,18 @@ export function HomeScreen({ project }: { project: Project | null }) {
         </Section>
       )}
 
+      {finished.length > 0 && (
+        <Section title="Finished runs" count={finished.length}>
+          <ul className="entries">{shownFinished.map(row)}</ul>
+          {shownFinished.length < finished.length && !words && (
+            <button type="button" className="button small more" onClick={() => setAll(true)}>
+              Show {finished.length > MOST ? `the last ${MOST}` : `all ${finished.length}`}
+            </button>
+          )}
+          {runs.more && (all || words) && <p className="hint">Older runs: <code>portolan runs list --all</code></p>}
+        </Section>
+      )}
+
       <Section title="Definitions" count={own.length + others.length}>
         {definitions.error && !definitions.data ? (
           <Failure error={definitions.error} retry={definitions.reload} />
@@ -127,13 +151,6 @@ export function HomeScreen({ project }: { project: Project | null }) {
               <DefinitionRow key={definition.id} definition={definition} />
             ))}
           </ul>
-        </Section>
-      )}
-
-      {finished.length > 0 && (
-        <Section title="Finished runs" count={finished.length}>
-          <ul className="entries">{finished.slice(0, words ? 200 : 50).map(row)}</ul>
-          {runs.more && <p className="hint">Older runs: <code>portolan runs list --all</code></p>}
         </Section>
       )}
     </div>

@@ -2,7 +2,7 @@ import type { DefinitionEntry, Halt, RunEntry } from "../../api/types";
 import { Age, Coded, Status } from "../../parts/bits";
 import { haltWords } from "../../parts/halt";
 import { Icon } from "../../parts/icons";
-import { plural } from "../../parts/words";
+import { ago, isOver, plural } from "../../parts/words";
 import { link } from "../../route";
 import type { Elsewhere } from "./elsewhere";
 
@@ -89,7 +89,8 @@ export function ElsewhereRow({ used }: { used: Elsewhere }) {
   );
 }
 
-export function RunRow({ run: r, name, halt }: { run: RunEntry; name: string; halt: Halt | undefined }) {
+/** `given`: what the run is for, or else its input. */
+export function RunRow({ run: r, name, halt, given }: { run: RunEntry; name: string; halt: Halt | undefined; given: string | null }) {
   const words = halt && haltWords(halt, r.status);
   return (
     <li>
@@ -100,7 +101,7 @@ export function RunRow({ run: r, name, halt }: { run: RunEntry; name: string; ha
             {name}
             <span className="step">{halt?.stepName ?? r.step}</span>
           </span>
-          <span className="entry-text">{r.description}</span>
+          <span className="entry-text">{given}</span>
           {words && halt && (
             <span className="entry-why">
               <Icon name={words.icon} size={14} />
@@ -114,7 +115,7 @@ export function RunRow({ run: r, name, halt }: { run: RunEntry; name: string; ha
         </span>
         <span className="entry-end">
           <code>{r.run}</code>
-          <Age since={r.updatedAt} />
+          <Age since={r.updatedAt} words={isOver(r.status) ? ago : undefined} />
         </span>
       </a>
     </li>

@@ -9,7 +9,7 @@ export function matches(words: string, ...texts: (string | null | undefined)[]):
 }
 
 /** What the row of a run shows, and of a question all of it: whatever is seen is found. */
-export function textsOf(run: RunEntry, name: string, halt: Halt | undefined): (string | null | undefined)[] {
+export function textsOf(run: RunEntry, name: string, halt: Halt | undefined, input?: string): (string | null | undefined)[] {
   const words = halt && haltWords(halt, run.status);
-  return [run.run, name, run.workflow, run.step, run.status, run.description, halt?.stepName, halt?.asks, words?.who, words?.why];
+  return [run.run, name, run.workflow, run.step, run.status, run.description, halt?.stepName, halt?.asks, words?.who, words?.why, input];
 }

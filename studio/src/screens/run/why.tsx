@@ -3,6 +3,7 @@ import { Age, Coded } from "../../parts/bits";
 import { endOf, haltWords } from "../../parts/halt";
 import { Icon } from "../../parts/icons";
 import { UntrustedNote } from "../../parts/untrusted";
+import { ago } from "../../parts/words";
 import { link } from "../../route";
 
 interface Props {
@@ -75,7 +76,7 @@ export function WhyItStands({ run, names, onMove, onShow, onAgain }: Props) {
           ))}
           {halt.last && (!run.over || halt.failed.length === 0) && (
             <p className="dim">
-              Last: <Coded text={halt.last.text} names={names} /> <Age since={halt.last.at} words={(age) => (age === "now" ? "just now" : `${age} ago`)} />{" "}
+              Last: <Coded text={halt.last.text} names={names} /> <Age since={halt.last.at} words={ago} />{" "}
               <button type="button" className="link" onClick={() => onMove(halt.last?.seq ?? 1)}>
                 show record {halt.last.seq}
               </button>

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "react";
-import { ApiError, get, post, segment, toApiError } from "../../api/client";
+import { get, post, segment, toApiError, type ApiError } from "../../api/client";
+import { openingOf, type Opening } from "../../api/opening";
 import { useResource } from "../../api/resource";
 import type { Checked, Definition, DefinitionEntry, RunEntry } from "../../api/types";
 import { isKept } from "../../document/kept";
@@ -21,29 +22,16 @@ import { fieldsOf, namedFields } from "./schema";
 
 type TryRoute = Extract<Route, { screen: "try" }>;
 
-interface Earlier {
-  input: Record<string, unknown> | null;
-  description: string | null;
-  run: string;
-}
-
 export function TryScreen({ route, onlyShows }: { route: TryRoute; onlyShows: string | null }) {
   const definition = useResource<Definition>(`definition ${route.id}`, (signal) => get(`/definitions/${segment(route.id)}`, signal));
   const list = useResource<{ definitions: DefinitionEntry[] }>("definitions", (signal) => get("/definitions", signal));
-  const earlier = useResource<Earlier>(route.from === null ? null : `opening ${route.from}`, (signal) => openingOf(route.from ?? "", signal));
+  const earlier = useResource<Opening>(route.from === null ? null : `opening ${route.from}`, (signal) => openingOf(route.from ?? "", signal));
   const failed = definition.error ?? list.error ?? earlier.error;
   if (failed && !(definition.data && list.data && (route.from === null || earlier.data))) return <Failure alone error={failed} retry={() => [definition, list, earlier].forEach(({ reload }) => reload())} />;
   if (!definition.data || !list.data || (route.from !== null && !earlier.data)) return <Loading what="the form" />;
   const led = list.data.definitions.find((entry) => entry.id === route.id)?.led ?? false;
   const root = definition.data.roots.find((entry) => entry.id === route.root)?.id ?? definition.data.roots[0]?.id ?? "";
   return <TryForm key={root} route={route} root={root} definition={definition.data} led={led} earlier={earlier.data} onlyShows={onlyShows} />;
-}
-
-/** What an earlier run was given when it began. */
-async function openingOf(run: string, signal: AbortSignal): Promise<Earlier> {
-  const record = await get<{ event?: { what?: { opened?: { input?: Record<string, unknown>; description?: string } } } }>(`/runs/${segment(run)}/records/1`, signal);
-  const opened = record.event?.what?.opened;
-  return { run, input: opened?.input ?? null, description: opened?.description ?? null };
 }
 
 /** What was filled in last, by definition and workflow, as long as the page is open. */
@@ -54,7 +42,7 @@ interface Props {
   root: string;
   definition: Definition;
   led: boolean;
-  earlier: Earlier | null;
+  earlier: Opening | null;
   onlyShows: string | null;
 }
 
