@@ -82,6 +82,12 @@ inPage("a run that waits for a person says so at home and on its page, and leads
   assert.match(told, /login: expected 200, got 500/);
   assert.ok(await why.locator("time").count(), "since when");
   await soundIn(page, complaints, "why it stands");
+  for (const [width, height] of [[1280, 800], [1024, 768], [1440, 900]]) {
+    await page.setViewportSize({ width, height });
+    // The last line is whole.
+    const [box, last] = await why.evaluate((why) => [why, why.querySelector(".why-last")].map((element) => element.getBoundingClientRect().toJSON()));
+    assert.ok(last.bottom <= box.bottom && last.top >= box.top, `${width} × ${height}: ${JSON.stringify([box, last])}`);
+  }
   await picture(page, "why");
   await why.getByRole("button", { name: "Show Test", exact: true }).click();
   await page.locator("aside[aria-label=Details] h2", { hasText: "Test" }).waitFor();

@@ -75,7 +75,7 @@ export function WhyItStands({ run, names, onMove, onShow, onAgain }: Props) {
             <Wrong key={i} failed={failed} names={names} lines={halt.turn === "agent" ? 3 : 6} />
           ))}
           {halt.last && (!run.over || halt.failed.length === 0) && (
-            <p className="dim">
+            <p className="dim why-last">
               Last: <Coded text={halt.last.text} names={names} /> <Age since={halt.last.at} words={ago} />{" "}
               <button type="button" className="link" onClick={() => onMove(halt.last?.seq ?? 1)}>
                 show record {halt.last.seq}
@@ -112,8 +112,10 @@ function Wrong({ failed, names, lines }: { failed: Failed; names: Record<string,
       </p>
       {end !== "" && (
         <pre className="value" tabIndex={0} aria-label={`The end of the output of ${failed.check ?? step}`}>
-          {more > 0 && <span className="dim">{`… ${more} lines before\n`}</span>}
-          {end}
+          <span>
+            {more > 0 && <span className="dim">{`… ${more} lines before\n`}</span>}
+            {end}
+          </span>
         </pre>
       )}
     </div>
