@@ -63,6 +63,9 @@ inPage(
     assert.equal((await legend.locator("summary").innerText()).trim().split("\n")[0], "Legend");
     const [summary, credit] = await Promise.all([legend.boundingBox(), page.locator(".react-flow__attribution").boundingBox()]);
     assert.ok(summary.width < 110 && summary.x + summary.width < credit.x, JSON.stringify({ summary, credit }));
+    // It has a line of its own below the drawing.
+    const drawing = await page.locator(".graph-keys").boundingBox();
+    assert.ok(summary.y >= drawing.y + drawing.height, JSON.stringify({ summary, drawing }));
     await legend.locator("summary").focus();
     await page.keyboard.press("Enter");
     await legend.getByText("Whoever does the work is believed").waitFor();

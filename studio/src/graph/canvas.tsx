@@ -1,5 +1,6 @@
 import { useStoreApi } from "@xyflow/react";
 import { useEffect, useRef } from "react";
+import type { Drawing } from "../api/types";
 import { useStore } from "../parts/store";
 import { systemDark, theme } from "../parts/theme";
 import type { Graph } from "./model";
@@ -38,6 +39,15 @@ const MAP_WIDTH = 168;
 const MAP_HEIGHT = 220;
 const MAP_LEAST = 48;
 
+/** How large the overview of a drawing is, and at which scale. */
+function mapOf({ width, height }: Drawing) {
+  const zoom = Math.min(MAP_WIDTH / width, MAP_HEIGHT / height);
+  return { zoom, width: Math.max(MAP_LEAST, width * zoom), height: Math.max(MAP_LEAST, height * zoom) };
+}
+
+/** What the overview takes up at the left, with what stays free around it. */
+export const overviewRoom = ({ drawing }: Graph) => mapOf(drawing).width + 24;
+
 /** The overview: where the window is on a drawing that does not fit. */
 export function Overview({ graph, onMove }: { graph: Graph; onMove: (x: number, y: number) => void }) {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -46,9 +56,7 @@ export function Overview({ graph, onMove }: { graph: Graph; onMove: (x: number, 
   const { state } = useGraph();
   const look = `${useStore(theme)} ${useStore(systemDark)}`;
   const { drawing } = graph;
-  const zoom = Math.min(MAP_WIDTH / drawing.width, MAP_HEIGHT / drawing.height);
-  const width = Math.max(MAP_LEAST, drawing.width * zoom);
-  const height = Math.max(MAP_LEAST, drawing.height * zoom);
+  const { zoom, width, height } = mapOf(drawing);
   const view: View = { zoom, x: (width - drawing.width * zoom) / 2, y: (height - drawing.height * zoom) / 2, width, height };
 
   useEffect(() => {

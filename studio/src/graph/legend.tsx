@@ -1,16 +1,24 @@
 import { Icon } from "../parts/icons";
 import type { Graph } from "./model";
 
+/** Which marks a drawing has. */
+function marksIn({ drawing: { nodes, edges } }: Graph) {
+  return {
+    isChecked: nodes.some((node) => node.verification === "checked"),
+    isBelieved: nodes.some((node) => node.verification === "believed"),
+    retries: nodes.some((node) => (node.budget ?? 0) > 0),
+    implied: edges.some((edge) => edge.implied),
+  };
+}
+
+/** Whether there is anything to explain: the legend has a line of its own below the drawing, where it covers no step. */
+export const hasLegend = (graph: Graph) => Object.values(marksIn(graph)).some(Boolean);
+
 /** What the marks of the drawing mean, of those that it has. In a narrow pane only its title is there until it is opened. */
-export function Legend({ graph, aside }: { graph: Graph; aside: boolean }) {
-  const { nodes, edges } = graph.drawing;
-  const isChecked = nodes.some((node) => node.verification === "checked");
-  const isBelieved = nodes.some((node) => node.verification === "believed");
-  const retries = nodes.some((node) => (node.budget ?? 0) > 0);
-  const implied = edges.some((edge) => edge.implied);
-  if (!isChecked && !isBelieved && !retries && !implied) return null;
+export function Legend({ graph }: { graph: Graph }) {
+  const { isChecked, isBelieved, retries, implied } = marksIn(graph);
   return (
-    <details className={aside ? "marks-legend aside" : "marks-legend"}>
+    <details className="marks-legend">
       <summary title="What the marks mean">
         <span className="in-narrow">Legend</span>
         <span className="in-wide">

@@ -7,11 +7,11 @@ import { kindWord, plural, stateWord, verifiedBy } from "../parts/words";
 import { useNarrow } from "../parts/narrow";
 import { Store } from "../parts/store";
 import { anchorOf, glide } from "./anchor";
-import { FarCanvas, Overview } from "./canvas";
+import { FarCanvas, Overview, overviewRoom } from "./canvas";
 import { useDrag, type Connections } from "./drag";
 import { Edges } from "./edges";
 import { hit, hitEdge } from "./hit";
-import { Legend } from "./legend";
+import { hasLegend, Legend } from "./legend";
 import { indexDrawing, type Graph } from "./model";
 import { shiftedNodes, useMove, type OnMove } from "./move";
 import { NodeView } from "./node";
@@ -23,6 +23,8 @@ import { walk, type Direction } from "./walk";
 const FAR = 0.42;
 /** How far from a painted edge a click may be, on the screen. */
 const NEAR_EDGE = 9;
+/** With more nodes than these there is an overview. */
+const MANY = 40;
 const LEAST = 0.02;
 const MOST = 2.5;
 const NODE_TYPES = { drawn: NodeView };
@@ -69,12 +71,16 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   const flowStore = useStoreApi();
   const far = useFlow((s) => s.transform[2] < FAR);
   const ready = useFlow((s) => s.width > 0 && s.height > 0);
+  const scarce = drawing.nodes.length > MANY;
+  const whole = useFlow(({ transform: [x, y, zoom], width, height }) => isWhole(graph, { x, y, zoom, width, height }));
   const width = useFlow((s) => s.width);
   const height = useFlow((s) => s.height);
   const sized = useRef({ width: 0, height: 0 });
   /** Whether somebody has panned or zoomed. */
   const moved = useRef(false);
   const narrow = useNarrow();
+  const legend = useMemo(() => hasLegend(graph), [graph]);
+  const open = (view: { width: number; height: number }) => opening(graph, view, selected ?? follow ?? null, undefined, scarce ? overviewRoom(graph) : 0);
   const came = useRef<string | null>(null);
   const calm = useRef(matchMedia("(prefers-reduced-motion: reduce)").matches);
   const zoomBy = (zoom: typeof flow.zoomIn) => {
@@ -131,7 +137,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
     if (!opened.current) {
       opened.current = true;
       sized.current = { width: look().width, height: look().height };
-      move(opening(graph, look(), selected ?? follow ?? null), 0);
+      move(open(look()), 0);
       return;
     }
     if (last.graph === graph) {
@@ -139,7 +145,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
       const size = look();
       if (size.width === sized.current.width && size.height === sized.current.height) return;
       sized.current = { width: size.width, height: size.height };
-      if (!moved.current) move(opening(graph, size, selected ?? follow ?? null), 0);
+      if (!moved.current) move(open(size), 0);
       else showIn.current(selected ?? follow ?? null);
       return;
     }
@@ -152,7 +158,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
     folded.current = null;
     // What was whole in the window stays whole where nobody has chosen another part of it.
     if (!moved.current && !wasFolded && isWhole(last.graph, view) && !isWhole(graph, view)) {
-      move(opening(graph, view, selected ?? follow ?? null));
+      move(open(view));
       return;
     }
     if (!anchor) return;
@@ -220,10 +226,9 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
     onMenu(node.id, byHand ? { x: event.clientX, y: event.clientY } : flow.flowToScreenPosition({ x: node.x + node.width / 2, y: node.y + node.height }));
   };
 
-  const scarce = drawing.nodes.length > 40;
   return (
     <GraphContext.Provider value={context}>
-      <div className={`graph${far ? " is-far" : ""}${movable ? " can-move" : ""}${editing ? " can-edit" : ""}`} ref={host}>
+      <div className={`graph${far ? " is-far" : ""}${movable ? " can-move" : ""}${editing ? " can-edit" : ""}${legend ? " has-legend" : ""}`} ref={host}>
         <div
           className="graph-keys"
           role="application"
@@ -279,8 +284,9 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
         <div className="unseen" aria-live="polite">
           {shift ? `${graph.nodes.get(shift.id)?.name ?? shift.id} moved to ${shift.base[0] + shift.by[0]} right and ${shift.base[1] + shift.by[1]} down of its place` : announce(graph, selected, overlay, stops)}
         </div>
-        {!far && <Legend graph={graph} aside={scarce} />}
-        {scarce && <Overview graph={graph} onMove={(x, y) => move(center(x, y, look()), 0)} />}
+        {!far && legend && <Legend graph={graph} />}
+        {/* What is whole in the window needs no overview, and it would lie upon a step. */}
+        {scarce && !whole && <Overview graph={graph} onMove={(x, y) => move(center(x, y, look()), 0)} />}
         <div className="zoom" role="group" aria-label="Zoom">
           <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomBy(flow.zoomIn)}>
             <Icon name="plus" />

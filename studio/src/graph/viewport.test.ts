@@ -33,3 +33,17 @@ test("a longer one begins at its start, or at the step where the run is, with na
   assert.ok((last.y + last.height) * end.zoom + end.y <= pane.height);
   assert.ok(!isWhole(graph, { ...pane, ...start }));
 });
+
+test("beside the overview a drawing that is not whole begins right of it", () => {
+  assert.equal(opening(chain(40), pane, null).x, (800 - 220 * 0.8) / 2);
+  assert.equal(opening(chain(40), pane, null, undefined, 72).x, 72 + (800 - 72 - 220 * 0.8) / 2);
+  const wide = { ...chain(40).drawing, width: 2_000 };
+  assert.equal(opening(indexDrawing(wide), pane, null, undefined, 72).x, 72);
+});
+
+test("one that is too high is shown in its whole width, if names can be read with that", () => {
+  const wide = indexDrawing({ ...chain(40).drawing, width: 1_000 });
+  const view = opening(wide, pane, null);
+  assert.equal(view.zoom, 0.736);
+  assert.ok(view.x >= 0 && view.x + 1_000 * view.zoom <= pane.width);
+});

@@ -21,26 +21,29 @@ const READABLE = 0.72;
 /** The smallest scale at which a step that was chosen elsewhere is shown. */
 const RECOGNIZABLE = 0.5;
 
-export function opening(graph: Graph, view: Size, focus: string | null, least = LEGIBLE): Viewport {
+/** `left`: what the overview takes up where the drawing is not whole. */
+export function opening(graph: Graph, view: Size, focus: string | null, least = LEGIBLE, left = 0): Viewport {
   const { width, height } = graph.drawing;
   const margin = Math.min(MARGIN, view.width / 20, view.height / 20);
   const fitting = Math.min((view.width - 2 * margin) / width, (view.height - 2 * margin) / height);
-  const zoom = Math.max(fitting >= READABLE ? READABLE : least, Math.min(1, fitting));
+  // What does not fit is at least shown in its whole width, where names can be read with that.
+  const wide = Math.max(READABLE, (view.width - left - 2 * margin) / width);
+  const zoom = Math.max(fitting >= READABLE ? READABLE : Math.min(least, wide), Math.min(1, fitting));
   if (fitting >= zoom) return { x: (view.width - width * zoom) / 2, y: (view.height - height * zoom) / 2, zoom };
   const node = graph.nodes.get(focus ?? firstNode(graph) ?? "");
-  if (!node) return { x: MARGIN, y: MARGIN, zoom };
+  if (!node) return { x: Math.max(MARGIN, left), y: MARGIN, zoom };
   const { x, y } = center(node.x + node.width / 2, node.y + node.height / 2, { ...view, zoom });
   // Not beyond the drawing's edge: emptiness there says nothing.
   return {
-    x: within(x, width * zoom, view.width),
+    x: within(x, width * zoom, view.width, left),
     y: within(y, height * zoom, view.height),
     zoom,
   };
 }
 
-function within(offset: number, size: number, room: number): number {
-  if (size + 2 * MARGIN <= room) return (room - size) / 2;
-  return Math.min(MARGIN, Math.max(room - size - MARGIN, offset));
+function within(offset: number, size: number, room: number, taken = 0): number {
+  if (size + 2 * MARGIN <= room - taken) return taken + (room - taken - size) / 2;
+  return Math.min(Math.max(MARGIN, taken), Math.max(room - size - MARGIN, offset));
 }
 
 /** Whether the whole drawing is in the window. */
