@@ -219,6 +219,8 @@ inPage("a definition is edited by keyboard, and exactly the lines of the edits a
   await page.locator("aside[aria-label=Outline]").getByText("A second look", { exact: true }).waitFor({ state: "detached" });
   await page.waitForFunction(() => document.querySelectorAll(".node").length === 9);
   await page.locator("aside[aria-label=Outline]").getByText("Test", { exact: true }).click();
+  // As messages call it, too.
+  await page.locator(".field-label", { hasText: "Retries" }).getByText("maxRetries").waitFor();
   await page.getByLabel("Retries").fill("5");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelector(".code-host")?.shadowRoot?.textContent.includes('"maxRetries": 5'));

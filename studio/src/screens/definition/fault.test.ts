@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Definition, Problem } from "../../api/types";
-import { faultOf } from "./fault";
+import type { Definition, Field, Problem } from "../../api/types";
+import { faultOf, isOtherName } from "./fault";
 
 const definition = { palette: [{ kind: "gate", fields: [{ path: "maxRetries", label: "Retries" }, { path: "tools.deny", label: "Tools denied" }, { path: "name", label: "Name" }] }], fields: [] } as unknown as Definition;
 const about = { test: { id: "test", name: "Test it", word: "gate", place: { file: 0, from: 0 } } } as never;
@@ -17,4 +17,10 @@ test("else a field is known by where the problem stands", () => {
   assert.equal(faultOf(...problem("too large", 'test: { name: a, maxRetries: 9 }', "9")).field?.label, "Retries");
   assert.equal(faultOf(...problem("too long", 'test: { name: abc, maxRetries: 9 }', "abc")).field?.label, "Name");
   assert.equal(faultOf(...problem("too long", '{ "name": "abc" }', '"abc"')).field?.label, "Name");
+});
+
+test("a field that the text calls otherwise than the form shows both names", () => {
+  const shown = (path: string, label: string) => isOtherName({ path, label } as Field);
+  assert.ok(shown("maxRetries", "Retries"));
+  assert.ok(!shown("name", "Name") && !shown("outputSchema", "Output schema"));
 });

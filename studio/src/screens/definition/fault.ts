@@ -12,7 +12,13 @@ export function faultOf(problem: Problem, definition: Definition, about: Checked
   return { step: entry ? { id: entry.id, name: entry.name } : null, field: named(problem.message, fields) ?? written(problem, fields, entry?.place?.from ?? 0, texts) };
 }
 
+/** What the text calls a field. */
 const keyOf = ({ path }: Field) => path.split(".").at(-1) ?? path;
+
+/** Whether messages, which use the names of the text, call a field otherwise than its label. */
+export const isOtherName = (field: Field) => plain(field.label) !== plain(keyOf(field));
+
+const plain = (name: string) => name.replace(/[^\p{L}\d]/gu, "").toLowerCase();
 
 /** The field that the message names. */
 function named(message: string, fields: Field[]): Field | null {

@@ -6,6 +6,7 @@ import { Coded } from "../../parts/bits";
 import { InlineFailure } from "../../parts/notice";
 import type { Evaluation } from "../expression/over";
 import { useDraft } from "./drafts";
+import { isOtherName } from "./fault";
 
 interface Props {
   field: Field;
@@ -74,7 +75,7 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
     "data-path": field.path,
     "data-draft": draft === written ? undefined : "",
     "aria-invalid": problem !== null,
-    "aria-describedby": `${id}-help`,
+    "aria-describedby": isOtherName(field) ? `${id}-key ${id}-help` : `${id}-help`,
     required: field.required,
     onKeyDown,
   };
@@ -95,10 +96,13 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
 
   return (
     <div className="field block edit-field">
-      <label htmlFor={id}>
-        {field.label}
-        {field.required && <span className="dim"> required</span>}
-      </label>
+      <div className="field-label">
+        <label htmlFor={id}>
+          {field.label}
+          {field.required && <span className="dim"> required</span>}
+        </label>
+        {isOtherName(field) && <code id={`${id}-key`}>{field.path}</code>}
+      </div>
       {field.type === "choice" || field.type === "boolean" ? (
         <select
           {...shared}
