@@ -127,7 +127,14 @@ inPage("a run is forked from a moment, and the fork goes on by itself", async (p
   await page.goto(studio.at(`/run/${run}@3`));
   await page.waitForSelector(".badge");
   await page.click("text=Branch from this record…");
-  await page.click("dialog button[type=submit]");
+  // Over another definition, a person does it in a terminal: there is a command, and nothing to press that could only fail.
+  const create = page.locator("dialog button[type=submit]");
+  await page.getByRole("dialog").getByLabel("Definition").selectOption("current");
+  await page.locator("dialog .command", { hasText: `portolan runs fork ${run} --at 3 --definition current` }).waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: /^Copy/ }).waitFor();
+  assert.ok(await create.isDisabled());
+  await page.getByRole("dialog").getByLabel("Definition").selectOption("pinned");
+  await create.click();
   await page.waitForSelector("text=branched from");
   const fork = new URL(page.url()).hash.match(/run\/([a-z0-9]+)/)[1];
   assert.notEqual(fork, run);

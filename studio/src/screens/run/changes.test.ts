@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aboutName, changed, changeOf, readChanges, usedBy, valuesAt } from "./changes";
+import { aboutName, changeOf, changed, commandOf, readChanges, usedBy, valuesAt } from "./changes";
 
 test("changes of values are one object", () => {
   assert.deepEqual(readChanges([{ name: " a ", text: "1" }, { name: "b", text: "{\"c\": null}" }]), { set: { a: 1, b: { c: null } }, problems: {} });
@@ -43,4 +43,9 @@ test("a visit sees the values of the innermost frame around it", () => {
   assert.deepEqual(valuesAt("each/1/fetch", frames), { a: 2 });
   assert.deepEqual(valuesAt("fetch", frames), { a: 1 });
   assert.deepEqual(valuesAt("fetch", []), {});
+});
+
+test("the command for a terminal has the changes, quoted for a shell", () => {
+  assert.equal(commandOf("r1", 3, {}), "portolan runs fork r1 --at 3 --definition current");
+  assert.equal(commandOf("r1", 3, { add: { sum: 3 }, note: "it's" }), `portolan runs fork r1 --at 3 --definition current --set 'add={"sum":3}' --set 'note="it'\\''s"'`);
 });

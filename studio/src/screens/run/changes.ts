@@ -67,6 +67,15 @@ export function valuesAt(at: string, frames: FrameValues[]): Record<string, unkn
   return around.sort((a, b) => b.frame.length - a.frame.length)[0]?.value ?? {};
 }
 
+/** The command that does the same in a terminal, over the definition as it is now. */
+export function commandOf(run: string, seq: number, set: Record<string, unknown>): string {
+  const values = Object.entries(set).map(([name, value]) => ` --set ${quoted(`${name}=${JSON.stringify(value)}`)}`);
+  return `portolan runs fork ${run} --at ${seq} --definition current${values.join("")}`;
+}
+
+/** As a shell takes it literally. */
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
 /** The values that are others than those that are there. */
 export const changed = (set: Record<string, unknown>, values: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(set).filter(([name, value]) => !(name in values) || JSON.stringify(value) !== JSON.stringify(values[name])));

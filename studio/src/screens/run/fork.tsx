@@ -2,12 +2,13 @@ import { useId, useState } from "react";
 import { get, post, segment, toApiError, type ApiError } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { About, Control, Drawing, Moment, Run, Visit } from "../../api/types";
+import { TerminalCommand } from "../../parts/command";
 import { Dialog } from "../../parts/dialog";
 import { Icon } from "../../parts/icons";
 import { Failure, InlineFailure, Loading } from "../../parts/notice";
 import { Value } from "../../parts/bits";
 import { go, link } from "../../route";
-import { aboutName, changed, changeOf, readChanges, usedBy, writtenIn, type Change } from "./changes";
+import { aboutName, changed, changeOf, commandOf, readChanges, usedBy, writtenIn, type Change } from "./changes";
 import { ENDED, isEnd, loadMoment } from "./moment";
 
 /** From where a run is run again: a record, or the last visit of a step. */
@@ -63,9 +64,11 @@ function ForkForm({ run, from, about, again, drawing, onClose, seq, moment, visi
   const [error, setError] = useState<ApiError | null>(null);
   const read = readChanges(changes);
   const isFunction = run.definition.led === false;
+  /** A person carries an agent's run over to another definition, in a terminal. */
+  const elsewhere = !isFunction && definition === "current";
 
   const begin = async (goesOn: boolean) => {
-    if (!read.set || sending) return;
+    if (!read.set || sending || elsewhere) return;
     setSending(true);
     // What was copied and left as it was is no change.
     const set = changed(read.set, values);
@@ -132,17 +135,9 @@ function ForkForm({ run, from, about, again, drawing, onClose, seq, moment, visi
           </select>
         </label>
         {definition === "current" && (
-          <p className="dim">
-            {isFunction
-              ? "The file must still have the step where the new run begins, with the same checks up to there."
-              : "For a run that an agent follows, a person does this in a terminal: "}
-            {!isFunction && (
-              <code>
-                portolan runs fork {run.run} --at {seq} --definition current
-              </code>
-            )}
-          </p>
+          <p className="dim">{elsewhere ? "For a run that an agent follows, a person does this in a terminal:" : "The file must still have the step where the new run begins, with the same checks up to there."}</p>
         )}
+        {elsewhere && read.set && <TerminalCommand text={commandOf(run.run, seq, changed(read.set, values))} />}
         {!isFunction && <p className="dim">The new run waits until an agent continues it: tell the agent the name of the new run, which its page shows.</p>}
         {error && <InlineFailure error={error} />}
         <div className="actions end">
@@ -154,7 +149,7 @@ function ForkForm({ run, from, about, again, drawing, onClose, seq, moment, visi
               Create the new run, paused
             </button>
           )}
-          <button type="submit" className="button primary" disabled={!read.set || sending}>
+          <button type="submit" className="button primary" disabled={!read.set || sending || elsewhere} title={elsewhere ? "A person does this in a terminal, with the command above" : undefined}>
             {sending ? "Creating…" : isFunction ? "Create and run it" : "Create the new run"}
           </button>
         </div>
