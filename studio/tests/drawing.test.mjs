@@ -79,7 +79,10 @@ inPage("a step is added from the panel of an edge, and stands in view", async (p
   await page.goto(studio.at("/definition/chain-11?node=start"));
   await inView(page, "start");
   await page.locator("[data-graph]").focus();
+  assert.equal(await page.locator(".node.selected").count(), 1);
   await page.keyboard.press("e");
+  // What is selected is the edge: no step is, neither in the drawing nor in the outline.
+  await page.waitForFunction(() => document.querySelectorAll(".node.selected, [role=treeitem][aria-selected=true]").length === 0);
   await details(page).getByRole("button", { name: "Add a step here…" }).click();
   const dialog = page.locator("dialog");
   assert.match(await dialog.getByLabel("Where").locator("option").first().textContent(), /^Between “start” and “Step number 1”/);

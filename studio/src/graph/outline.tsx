@@ -9,6 +9,8 @@ import { NO_STOPS, type Stops } from "./state";
 interface Props {
   drawing: Drawing;
   selected: string | null;
+  /** Whether the selected step is marked; where an edge is selected instead, it is not. */
+  marked?: boolean;
   overlay?: Overlay | null;
   marks?: Record<string, "error" | "warning">;
   stops?: Stops;
@@ -20,7 +22,7 @@ interface Props {
 const ROW = 28;
 
 /** The drawing as a tree: what a screen reader reads, and what the eye scans. */
-export function Outline({ drawing, selected, overlay, marks, stops = NO_STOPS, onSelect, onOpen, onFold }: Props) {
+export function Outline({ drawing, selected, marked, overlay, marks, stops = NO_STOPS, onSelect, onOpen, onFold }: Props) {
   const graph = useMemo(() => indexDrawing(drawing), [drawing]);
   const [filter, setFilter] = useState("");
   const field = useRef<HTMLInputElement>(null);
@@ -83,6 +85,7 @@ export function Outline({ drawing, selected, overlay, marks, stops = NO_STOPS, o
         count={rows.length}
         rowHeight={ROW}
         active={active}
+        marked={marked}
         onActive={(index) => {
           const node = rows[index];
           if (node) onSelect(node.id);

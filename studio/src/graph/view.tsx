@@ -66,7 +66,9 @@ const KEYS: Record<string, Direction> = { ArrowUp: "up", ArrowDown: "down", Arro
 
 function Inner({ label, drawing, selected, overlay = null, marks, follow, onSelect, onOpen, onFold, edge = null, editing = null, stops = NO_STOPS, onStop = null, onMenu = null, onMove = null, onLayOutAgain }: GraphProps) {
   const graph = useMemo(() => indexDrawing(drawing), [drawing]);
-  const [state] = useState(() => new Store<GraphState>({ selected, edge, overlay, marks: marks ?? {}, line: null, stops }));
+  // Of what is selected, one thing is marked: while it is an edge, the step only says where the arrow keys walk from.
+  const marked = edge === null ? selected : null;
+  const [state] = useState(() => new Store<GraphState>({ selected: marked, edge, overlay, marks: marks ?? {}, line: null, stops }));
   const flow = useReactFlow();
   const flowStore = useStoreApi();
   const far = useFlow((s) => s.transform[2] < FAR);
@@ -90,7 +92,7 @@ function Inner({ label, drawing, selected, overlay = null, marks, follow, onSele
   const step = () => ({ duration: calm.current ? 0 : 120 });
   const help = useId();
 
-  useEffect(() => state.update(({ line }) => ({ selected, edge, overlay, marks: marks ?? {}, line, stops })), [state, selected, edge, overlay, marks, stops]);
+  useEffect(() => state.update(({ line }) => ({ selected: marked, edge, overlay, marks: marks ?? {}, line, stops })), [state, marked, edge, overlay, marks, stops]);
   const { begin, line } = useDrag(graph, state, editing);
   const { shift, landed, drag, drop, nudge } = useMove(graph, onMove);
 

@@ -7,6 +7,8 @@ interface Props {
   count: number;
   rowHeight: number;
   active: number;
+  /** Whether the active row is the selected one, and not only where the keys go on from. */
+  marked?: boolean;
   onActive: (index: number) => void;
   onKey?: (event: React.KeyboardEvent, index: number) => void;
   /** Called with the rows on screen, so that only those are loaded. */
@@ -18,7 +20,7 @@ interface Props {
 const SPARE = 6;
 
 /** A list of any length: one tab stop, rows of one height, and only the visible ones in the document. */
-export function VirtualList({ role, rowRole, label, count, rowHeight, active, onActive, onKey, onRange, row, rowProps }: Props) {
+export function VirtualList({ role, rowRole, label, count, rowHeight, active, marked = true, onActive, onKey, onRange, row, rowProps }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
   const [range, setRange] = useState({ first: 0, last: 40 });
@@ -74,8 +76,8 @@ export function VirtualList({ role, rowRole, label, count, rowHeight, active, on
         key={i}
         id={`${id}-${i}`}
         role={rowRole}
-        aria-selected={i === active}
-        className={`row${i === active ? " active" : ""}`}
+        aria-selected={marked && i === active}
+        className={`row${marked && i === active ? " active" : ""}`}
         style={{ transform: `translateY(${i * rowHeight}px)`, height: rowHeight }}
         aria-posinset={i + 1}
         aria-setsize={count}

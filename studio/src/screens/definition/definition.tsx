@@ -275,7 +275,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
       {checked.error && <InlineFailure error={checked.error} />}
       <div className="work-columns" style={{ "--left": `${left.size}px`, "--right": `${right.size}px` } as React.CSSProperties}>
         <aside className="pane left" aria-label="Outline">
-          {drawing && <Outline drawing={drawing} selected={selected} marks={marks} onSelect={select} onOpen={openDetails} onFold={toggle} />}
+          {drawing && <Outline drawing={drawing} selected={selected} marked={edge === null} marks={marks} onSelect={select} onOpen={openDetails} onFold={toggle} />}
           {editable && (
             <details className="palette">
               <summary>Add a step</summary>
