@@ -233,6 +233,8 @@ inPage("a definition is edited by keyboard, and exactly the lines of the edits a
   await page.waitForFunction(() => document.querySelector(".code-host")?.shadowRoot?.textContent.includes('"maxRetries": 5'));
   await page.keyboard.press("Control+s");
   await page.waitForSelector("dialog[open] .diff-lines");
+  // Of a changed line the change is marked.
+  assert.deepEqual((await page.locator("dialog mark").allTextContents()).filter((text) => /^\d$/.test(text)), ["2", "5"]);
   await picture(page, "save");
   await page.locator("dialog .actions .primary").click();
   await closed();

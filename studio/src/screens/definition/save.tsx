@@ -5,7 +5,9 @@ import { Dialog } from "../../parts/dialog";
 import { Icon } from "../../parts/icons";
 import { InlineFailure } from "../../parts/notice";
 import { plural } from "../../parts/words";
+import type { DiffLine } from "../../text/diff";
 import { countChanges, hunksOf } from "../../text/hunks";
+import { changedWithin, type Marked } from "../../text/within";
 import { drafts } from "./drafts";
 
 interface Props {
@@ -77,15 +79,34 @@ function Difference({ name, before, after }: { name: string; before: string | nu
         {hunks.map((hunk) => (
           <div key={hunk.left} className="hunk">
             <div className="hunk-head">line {hunk.left}</div>
-            {hunk.lines.map((line, i) => (
-              <div key={i} className={line.is}>
-                <span className="sign">{line.is === "left" ? "−" : line.is === "right" ? "+" : " "}</span>
-                <span>{line.text}</span>
-              </div>
-            ))}
+            <Lines lines={hunk.lines} />
           </div>
         ))}
       </div>
     </section>
+  );
+}
+
+function Lines({ lines }: { lines: DiffLine[] }) {
+  const marked = changedWithin(lines);
+  return lines.map((line, i) => (
+    <div key={i} className={line.is}>
+      <span className="sign">{line.is === "left" ? "−" : line.is === "right" ? "+" : " "}</span>
+      <span>
+        <MarkedText text={line.text} marked={marked.get(i)} />
+      </span>
+    </div>
+  ));
+}
+
+function MarkedText({ text, marked }: { text: string; marked: Marked | undefined }) {
+  if (!marked) return text;
+  const [from, to] = marked;
+  return (
+    <>
+      {text.slice(0, from)}
+      <mark>{text.slice(from, to)}</mark>
+      {text.slice(to)}
+    </>
   );
 }
