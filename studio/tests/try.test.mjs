@@ -227,6 +227,10 @@ inPage("a run is run again from a node, with what came before it changed", async
   // What the step is made of is there already, with the data of the run.
   const field = page.getByLabel("Value of add, as JSON");
   assert.deepEqual(JSON.parse(await field.inputValue()), { sum: 42 });
+  await field.fill('{"sum": ');
+  await page.locator("dialog .field-problem .bad", { hasText: "This is not JSON yet" }).waitFor();
+  await page.getByRole("button", { name: "Change another value" }).waitFor();
+  await soundIn(page, complaints, "what is no JSON");
   await field.fill('{"sum": 3}');
   await soundIn(page, complaints, "the fork");
   await page.getByRole("button", { name: "Create the new run, paused" }).click();

@@ -81,7 +81,7 @@ function ChangeForm({ frames, send, onClose }: { frames: FrameValues[]; send: Pr
       <div className="field block">
         <label htmlFor={id}>Its value from now on, as {plain ? "text" : "JSON"}</label>
         <textarea id={id} className="mono" rows={8} spellCheck={false} value={text} aria-invalid={"problem" in read} aria-describedby={`${id}-problem`} onChange={(event) => setValue({ name: "", text: event.target.value, plain })} />
-        <p id={`${id}-problem`} className="field-problem" aria-live="polite">
+        <p id={`${id}-problem`} className={"problem" in read ? "field-problem bad" : "field-problem"} aria-live="polite">
           {"problem" in read ? read.problem : "That it was changed, and by whom, stays on the record of the run."}
         </p>
       </div>

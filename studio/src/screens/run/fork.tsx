@@ -215,7 +215,9 @@ function Changes({ run, legend, changes, problems, values, drawing, onChange }: 
             onChange={(event) => put(i, { ...change, text: event.target.value })}
           />
           <p id={`${id}-${i}`} className="field-problem" aria-live="polite">
-            {problems[i] ?? ""} {aboutName(change.name, values, drawing)} {change.plain && "A text: it is taken exactly as it is written here."}
+            {/* What is not yet written is no error. */}
+            {problems[i] && <span className={change.text === "" ? undefined : "bad"}>{problems[i]} </span>}
+            {aboutName(change.name, values, drawing)} {change.plain && "A text: it is taken exactly as it is written here."}
           </p>
           {(change.plain || isText(change.text)) && (
             <button type="button" className="button small" onClick={() => put(i, change.plain ? { name: change.name, text: JSON.stringify(change.text) } : { name: change.name, text: JSON.parse(change.text) as string, plain: true })}>
@@ -227,7 +229,7 @@ function Changes({ run, legend, changes, problems, values, drawing, onChange }: 
       <div className="actions">
         <button type="button" className="button small" onClick={() => onChange([...changes, { name: "", text: "" }])}>
           <Icon name="plus" />
-          Change a value
+          {changes.length > 0 ? "Change another value" : "Change a value"}
         </button>
         {left.length > 0 && (
           <button type="button" className="button small" onClick={() => onChange([...changes.filter((change) => change.name || change.text), ...left.map((name) => changeOf(name, values[name]))])}>
