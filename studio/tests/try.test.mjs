@@ -355,6 +355,10 @@ inPage("a click beside a dialog in which something was filled in leaves it open"
   await page.getByRole("dialog", { name: /^Branch from record \d+$/ }).waitFor();
   await page.click("dialog >> text=Show all values of");
   await page.locator("dialog textarea").first().waitFor();
+  // In a low window, too, all of it can be reached, and what ends it is in view.
+  await page.setViewportSize({ width: 1280, height: 480 });
+  const [dialog, actions] = await Promise.all([page.locator("dialog").boundingBox(), page.locator("dialog .actions.end").boundingBox()]);
+  assert.ok(dialog.y >= 0 && dialog.y + dialog.height <= 480 && actions.y + actions.height <= 480, JSON.stringify({ dialog, actions }));
   await page.mouse.click(4, 4);
   assert.equal(await page.locator("dialog[open]").count(), 1);
   await page.keyboard.press("Escape");
