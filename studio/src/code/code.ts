@@ -3,6 +3,8 @@ export { createPane } from "./editor";
 export { ExpressionAid } from "../screens/expression/aid";
 export { ExpressionSource } from "../screens/expression/source";
 export { BudgetsSection } from "../screens/project/budgets";
+export { HooksSection, LogSection } from "../screens/project/health";
+export { TrustSection } from "../screens/project/trust";
 export { ServersSection } from "../screens/project/servers";
 export { TryScreen } from "../screens/try/try";
 export { CompareScreen } from "../screens/compare/compare";

@@ -4,6 +4,9 @@ const later = () => import("./code");
 
 export const TryScreen = lazy(() => later().then((code) => ({ default: code.TryScreen })));
 export const BudgetsSection = lazy(() => later().then((code) => ({ default: code.BudgetsSection })));
+export const HooksSection = lazy(() => later().then((code) => ({ default: code.HooksSection })));
+export const LogSection = lazy(() => later().then((code) => ({ default: code.LogSection })));
+export const TrustSection = lazy(() => later().then((code) => ({ default: code.TrustSection })));
 export const ServersSection = lazy(() => later().then((code) => ({ default: code.ServersSection })));
 export const CompareScreen = lazy(() => later().then((code) => ({ default: code.CompareScreen })));
 export const DriveBar = lazy(() => later().then((code) => ({ default: code.DriveBar })));

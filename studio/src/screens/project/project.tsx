@@ -2,12 +2,10 @@ import { Suspense } from "react";
 import { get } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Project } from "../../api/types";
-import { BudgetsSection, ServersSection } from "../../code/later";
+import { BudgetsSection, HooksSection, LogSection, ServersSection, TrustSection } from "../../code/later";
 import { Failure, Loading } from "../../parts/notice";
 import { plural } from "../../parts/words";
 import { link } from "../../route";
-import { HooksSection, LogSection } from "./health";
-import { TrustSection } from "./trust";
 
 export function ProjectScreen() {
   const { data, error, reload } = useResource<Project>("project", (signal) => get("/project", signal));
@@ -18,7 +16,7 @@ export function ProjectScreen() {
     [
       "Writing",
       data.readOnly ? "read-only" : "allowed",
-      data.readOnly ? "The server was started with --read-only: nothing can be changed or answered here." : "Definitions can be written and tried, runs forked, and questions answered, from this page.",
+      data.readOnly ? "The server was started with --read-only: nothing can be changed or answered here." : "Definitions can be written and tried, new runs begun from earlier ones, and questions answered, from this page.",
     ],
     [
       "Started by",
@@ -52,13 +50,13 @@ export function ProjectScreen() {
           </div>
         ))}
       </dl>
-      <TrustSection onlyShows={data.onlyShows} />
-      <Suspense fallback={<Loading what="servers and budgets" />}>
+      <Suspense fallback={<Loading what="the rest of the project" />}>
+        <TrustSection onlyShows={data.onlyShows} />
         <ServersSection onlyShows={data.onlyShows} />
         <BudgetsSection />
+        <LogSection />
+        <HooksSection />
       </Suspense>
-      <LogSection />
-      <HooksSection />
     </div>
   );
 }
