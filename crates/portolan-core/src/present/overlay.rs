@@ -125,6 +125,12 @@ impl NodeVisit {
         self.worst = self.worst.max(Some(mark));
         self.failures += u32::from(mark == Mark::Failed);
     }
+
+    /// Counts a failure after which the node is not left: its retries are spent, and a person decides.
+    fn fails(&mut self) {
+        self.worst = self.worst.max(Some(Mark::Failed));
+        self.failures += 1;
+    }
 }
 
 /// Returns the drawing's name of a node in the frame at `path`. Inner workflows add the name of their node as a prefix;
@@ -255,6 +261,8 @@ impl Trail {
                 self.left.entry(from.clone()).or_default().ends_as(mark);
             }
             self.goes(&from, to.clone());
+        } else if failed && matches!(place, Place::Waiting { .. }) {
+            self.left.entry(from).or_default().fails();
         }
         match place {
             Place::Within { frame, .. } => self.comes(format!("{to}/{}", frame.place.node())),

@@ -102,7 +102,7 @@ function Visits({ run, seq, id, written, onAgain }: { run: string; seq: number; 
                 {took(visit)}
                 {visit.retries > 0 && ` · ${plural(visit.retries, "retry", "retries")}`}
               </span>
-              {visit.error ? <StateChip state="failed" /> : visit.reports?.length ? <span className="tag">{visit.reports.at(-1)?.outcome}</span> : null}
+              {isFailed(visit) ? <StateChip state="failed" /> : visit.reports?.length ? <span className="tag">{visit.reports.at(-1)?.outcome}</span> : null}
             </summary>
             <VisitBody run={run} visit={visit} number={number} written={written} onAgain={i === 0 ? null : onAgain} />
           </details>
@@ -112,6 +112,9 @@ function Visits({ run, seq, id, written, onAgain }: { run: string; seq: number; 
     </ol>
   );
 }
+
+/** A report counts only if the checks hold. */
+const isFailed = ({ error, checks }: Visit) => error !== undefined || checks?.some(({ held }) => !held) === true;
 
 const took = ({ began, ended }: Visit) => (ended !== undefined && ended > began ? duration((ended - began) * 1_000) : "");
 
