@@ -15,6 +15,7 @@ mod create;
 mod driven;
 mod feed;
 mod flow;
+mod foresight;
 mod fork;
 mod functions;
 mod halt;
@@ -70,6 +71,7 @@ pub use flow::{
     Start, TaskStatus, Tick, VerifiedPhase,
 };
 pub(crate) use flow::{is_use, is_used};
+pub use foresight::Consequence;
 pub use fork::{Fork, Onto};
 pub use functions::{Finished, FunctionRun, How};
 pub use halt::{Halt, Last, NextActor, NodeFailure};

@@ -1,12 +1,14 @@
 //! The questions that wait for a person, in all runs of the project.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use portolan_core::present::Redaction;
-use portolan_core::run::{Actor, EventKind, Place, Run};
-use portolan_core::value::Timestamp;
+use portolan_core::run::{Actor, EventKind, FramePath, Place, Run};
+use portolan_core::value::{Outcome, Timestamp};
 
 use super::Service;
+use super::foresight::{self, Consequence};
 use super::hold::Held;
 use super::request::RunAddress;
 use crate::carrier::Address;
@@ -26,6 +28,8 @@ pub struct Waiting {
     pub definition: Arc<Definition>,
     /// The last notes of the run's reports, the newest first.
     pub notes: Vec<ReportNote>,
+    /// What follows each answer, as far as that is known.
+    pub consequences: BTreeMap<Outcome, Consequence>,
 }
 
 /// A note with a reported outcome.
@@ -73,10 +77,13 @@ impl Service {
         hidden.learn_from(records.iter().map(|record| (&record.event, record.changes.as_slice())));
         let notes = last_notes(records, &held.definition, &hidden);
         let grip = RunAddress::of(held, None);
-        let waiting = |(path, revision)| {
-            let view = self.present(&grip, Some(path), caller)?;
-            let since = reached(records, revision, &grip.held.run);
-            Ok(Waiting { view, since, definition: Arc::clone(&grip.held.definition), notes: notes.clone() })
+        let waiting = |(path, revision): (FramePath, u64)| {
+            let view = self.present(&grip, Some(path.clone()), caller)?;
+            let Held { run, definition, .. } = &grip.held;
+            let since = reached(records, revision, run);
+            let known = (&view.situation, &caller.by, self.now());
+            let consequences = foresight::consequences(definition, run, &path, known);
+            Ok(Waiting { view, since, definition: Arc::clone(definition), notes: notes.clone(), consequences })
         };
         positions.into_iter().map(waiting).collect()
     }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use portolan_core::graph::{EndResult, Graph, Kind};
+use portolan_core::graph::Graph;
 use portolan_core::present::{Act, AskReason, Meaning, Offer, Situation};
-use portolan_core::value::{FAILED, NodeId, PASSED};
+use portolan_core::value::{FAILED, Outcome, PASSED};
 use portolan_runtime::clock::rfc3339;
-use portolan_runtime::service::{ReportNote, Service, Waiting};
+use portolan_runtime::service::{Consequence, ReportNote, Service, Waiting};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -120,11 +120,13 @@ impl Studio {
     }
 }
 
-fn asked(service: &Service, Waiting { view, since, definition, notes }: Waiting, passkeys: bool) -> WaitingQuestion {
+fn asked(service: &Service, waiting: Waiting, passkeys: bool) -> WaitingQuestion {
+    let Waiting { view, since, definition, notes, consequences } = waiting;
     let position = &view.situation.position;
     let graphs = definition.graphs();
     let is_raised = view.situation.question.as_ref().is_some_and(|question| question.why == AskReason::Raised);
-    let ways = Ways { graphs: &graphs, from: &position.step, step_name: &position.step_name, is_raised };
+    let (from, step_name) = (position.step.as_str(), position.step_name.as_str());
+    let ways = Ways { graphs: &graphs, from, step_name, is_raised, consequences: &consequences };
     let answers = view.situation.offers.iter().filter(|offer| matches!(offer.act, Act::Answer { .. }));
     WaitingQuestion {
         run: view.address.to_string(),
@@ -132,7 +134,7 @@ fn asked(service: &Service, Waiting { view, since, definition, notes }: Waiting,
         step: position.step.clone(),
         step_name: position.step_name.clone(),
         wanted: view.situation.wanted.clone(),
-        words: words::headline(&view.situation),
+        words: words::short_headline(&view.situation),
         failures: failures(&view.situation),
         untrusted: untrusted(service, &definition),
         options: answers.map(|offer| ways.choice(offer)).collect(),
@@ -158,6 +160,8 @@ struct Ways<'w> {
     step_name: &'w str,
     /// Whether the agent asks, and not the workflow.
     is_raised: bool,
+    /// What follows each answer.
+    consequences: &'w BTreeMap<Outcome, Consequence>,
 }
 
 impl Ways<'_> {
@@ -184,10 +188,7 @@ impl Ways<'_> {
                 Some("The work is attempted again, with a full budget of retries.".to_owned())
             }
             Act::Answer { means: Meaning::GiveUp, .. } => Some("The step has failed permanently.".to_owned()),
-            _ if outcome == FAILED && offer.leads_to.is_none() => {
-                Some("The step counts as failed, and is tried again while it has retries left.".to_owned())
-            }
-            _ => offer.leads_to.as_deref().map(|to| self.meaning(to)),
+            _ => offer.outcome().and_then(|outcome| self.consequences.get(outcome)).map(said),
         };
         Choice { outcome, title, meaning }
     }
@@ -201,14 +202,12 @@ impl Ways<'_> {
         });
         taken.next()?.label.as_deref()
     }
+}
 
-    fn meaning(&self, to: &str) -> String {
-        let node = self.graphs.values().find_map(|graph| graph.node(&NodeId::from(to)));
-        let name = node.map(|node| node.name.as_str()).filter(|name| !name.is_empty()).unwrap_or(to);
-        match node.map(|node| &node.kind) {
-            Some(Kind::End { result, .. }) if *result != EndResult::Blocked => format!("The run ends at {name}."),
-            _ => format!("The run continues at {name}."),
-        }
+fn said(consequence: &Consequence) -> String {
+    match consequence {
+        Consequence::Continues(names) => format!("The run continues at {}.", names.join(" and ")),
+        Consequence::Ends(name) => format!("The run ends at {name}."),
     }
 }
 

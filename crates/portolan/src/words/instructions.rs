@@ -89,6 +89,16 @@ pub(super) fn question(situation: &Situation) -> String {
     text.finish()
 }
 
+/// Returns the question without its options and without the failures before it, for a reader who is shown them apart.
+pub(super) fn question_alone(situation: &Situation) -> String {
+    let mut text = Blocks::default();
+    what_is_asked(&mut text, situation);
+    if let Some(question) = own_question(situation) {
+        fallback(&mut text, question);
+    }
+    text.finish()
+}
+
 fn work(text: &mut Blocks, situation: &Situation) {
     let work = &situation.work;
     heading(text, situation, &work.name);
@@ -160,20 +170,29 @@ fn waiting(text: &mut Blocks, situation: &Situation, answer_by: &str) {
 }
 
 fn asked(text: &mut Blocks, situation: &Situation) {
-    text.block(given(situation).as_deref());
-    text.block(situation.work.description.as_deref());
-    text.block(situation.work.instructions.as_deref());
-    match &situation.question {
-        Some(question) if question.why == AskReason::Asked => own_words(text, question),
-        Some(question) if question.why != AskReason::Step => text.block(Some(&question.asked.message)),
-        _ => {}
+    what_is_asked(text, situation);
+    if let Some(question) = own_question(situation) {
+        options(text, question);
+        fallback(text, question);
     }
     feedback(text, situation.feedback.as_ref());
 }
 
-/// Adds the workflow's own question, with the meaning of each answer.
-fn own_words(text: &mut Blocks, question: &OpenQuestion) {
-    text.block(Some(&question.asked.message));
+fn what_is_asked(text: &mut Blocks, situation: &Situation) {
+    text.block(given(situation).as_deref());
+    text.block(situation.work.description.as_deref());
+    text.block(situation.work.instructions.as_deref());
+    if let Some(question) = situation.question.as_ref().filter(|question| question.why != AskReason::Step) {
+        text.block(Some(&question.asked.message));
+    }
+}
+
+/// Returns the workflow's own question, whose options have labels.
+fn own_question(situation: &Situation) -> Option<&OpenQuestion> {
+    situation.question.as_ref().filter(|question| question.why == AskReason::Asked)
+}
+
+fn options(text: &mut Blocks, question: &OpenQuestion) {
     let described = |description: &Option<String>| match description {
         Some(description) => format!(" ({description})"),
         None => String::new(),
@@ -181,6 +200,9 @@ fn own_words(text: &mut Blocks, question: &OpenQuestion) {
     let options = question.asked.options.iter();
     let options = options.map(|it| format!("- {}: {}{}", it.id, it.label, described(&it.description)));
     text.block(Some(&options.collect::<Vec<_>>().join("\n")));
+}
+
+fn fallback(text: &mut Blocks, question: &OpenQuestion) {
     if let Some(fallback) = &question.fallback {
         let seconds = fallback.after_ms.div_ceil(1_000);
         text.line(format!(

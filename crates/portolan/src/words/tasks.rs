@@ -6,7 +6,7 @@ use portolan_runtime::service::{Claim, View, lifted_by};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::instructions::{brief, question};
+use super::instructions::{brief, question, question_alone};
 use super::{Action, Actions, answered_by};
 
 /// A situation for Navigator's clients.
@@ -50,12 +50,18 @@ pub(crate) fn instructions(view: &View) -> String {
 
 /// Returns the position's question for the person who is asked.
 pub(crate) fn headline(situation: &Situation) -> String {
+    headed(situation, &question(situation))
+}
+
+/// Returns the same without the options and without the failures, for a reader who is shown them apart.
+pub(crate) fn short_headline(situation: &Situation) -> String {
+    headed(situation, &question_alone(situation))
+}
+
+fn headed(situation: &Situation, question: &str) -> String {
     let position = &situation.position;
     let about = format!("{} · {}", position.workflow, position.step_name);
-    match question(situation) {
-        question if question.is_empty() => about,
-        question => format!("{about}\n\n{question}"),
-    }
+    if question.is_empty() { about } else { format!("{about}\n\n{question}") }
 }
 
 /// Returns the effect of an offer, for a reader.

@@ -155,6 +155,52 @@ fn a_run_is_told_at_each_of_its_moments() {
 }
 
 #[test]
+fn a_failure_after_which_nobody_may_retry_is_counted_too() {
+    let mut project = Project::new();
+    project.write(
+        ".flow/workflows/checked.json",
+        r#"{ "id": "checked", "nodes": { "start": { "type": "start" }, "done": { "type": "end", "result": "success" },
+  "work": { "type": "task", "maxRetries": 1, "accept": [{ "id": "there", "file": "there.txt" }] } },
+"edges": [ { "from": "start", "to": "work" }, { "from": "work", "to": "done" } ] }
+"#,
+    );
+    let run = project.run("checked", "passed passed");
+    let studio = Studio::of(&project, &[]);
+    let head = studio.get(&format!("/runs/{run}")).json()["head"].clone();
+    let now = studio.get(&format!("/runs/{run}/at/{head}")).json();
+    let work = json!({ "state": "waiting", "worst": "failed", "visits": 2, "failures": 2, "used": 1, "budget": 1 });
+    assert_eq!(now["overlay"]["nodes"]["work"], work);
+}
+
+#[test]
+fn the_consequence_of_an_answer_is_what_follows_the_nodes_that_nobody_works_on() {
+    let mut project = Project::new();
+    project.write(
+        ".flow/workflows/ask.json",
+        r#"{ "id": "ask", "nodes": { "start": { "type": "start" }, "work": { "type": "task" },
+  "ask": { "type": "end", "result": "blocked", "escalation": "hitl", "description": "Shall it go out?" },
+  "way": { "type": "subflow", "workflow": "inner", "name": "Inside" },
+  "notes": { "type": "task", "name": "Mend the notes" }, "done": { "type": "end", "name": "Out", "result": "success" } },
+"edges": [ { "from": "start", "to": "work" }, { "from": "work", "to": "ask" },
+  { "from": "ask", "to": "way", "on": "passed" }, { "from": "ask", "to": "notes", "on": "failed" },
+  { "from": "way", "to": "done" }, { "from": "notes", "to": "ask" } ] }
+"#,
+    );
+    project.write(
+        ".flow/workflows/inner.json",
+        r#"{ "id": "inner", "nodes": { "start": { "type": "start" }, "tag": { "type": "task", "name": "Tag it" },
+  "done": { "type": "end", "result": "success" } },
+"edges": [ { "from": "start", "to": "tag" }, { "from": "tag", "to": "done" } ] }
+"#,
+    );
+    project.run("ask", "passed");
+    let question = Studio::of(&project, &[]).get("/inbox").json()["questions"][0].clone();
+    let options = question["options"].as_array().expect("options").iter();
+    let told: Vec<_> = options.map(|option| (option["outcome"].clone(), option["meaning"].clone())).collect();
+    expect![[r#""#]].assert_debug_eq(&told);
+}
+
+#[test]
 fn the_visits_of_a_node_say_what_was_reported() {
     let mut project = Project::small();
     let run = project.run("small", "passed failed passed passed");
