@@ -112,7 +112,7 @@ function read(files) {
 
 export function check(files, { folded, opened } = {}, fixed = []) {
   const model = read(files);
-  if (model.broken) return { sound: false, drawing: null, problems: [model.broken], about: {}, edges: {}, own: { values: {} }, took: 212 };
+  if (model.broken) return { sound: false, drawing: null, problems: [model.broken], about: {}, edges: {}, own: { values: {} }, undecided: false, took: 212 };
   const { nodes, edges, places, own } = model;
   const ids = new Set(nodes.map((n) => n.id));
   const known = edges.filter((e) => ids.has(e.from) && ids.has(e.to));
@@ -135,7 +135,7 @@ export function check(files, { folded, opened } = {}, fixed = []) {
       ],
     }];
   }));
-  return { sound: true, drawing, problems, about, edges: Object.fromEntries(drawing.edges.filter((e) => e.number >= 0).map((e) => [e.id, places.edges[e.number]])), own: { values: own }, took: 812 };
+  return { sound: true, drawing, problems, about, edges: Object.fromEntries(drawing.edges.filter((e) => e.number >= 0).map((e) => [e.id, places.edges[e.number]])), own: { values: own }, undecided: false, took: 812 };
 }
 
 const set = (object, path, value) => {

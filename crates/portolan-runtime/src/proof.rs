@@ -42,9 +42,12 @@ pub fn analyse(workflow: &Workflow, effort: Effort) -> Proof {
     prove(workflow, &limits, &mut || begun.elapsed() >= until)
 }
 
-/// Returns the violated properties of a workflow, within the limits, each with its position.
-pub fn findings(workflow: &Workflow, effort: Effort) -> Vec<Diagnostic> {
-    analyse(workflow, effort).findings(workflow).into_iter().map(|finding| finding.diagnostic).collect()
+/// Returns the violated properties of a workflow, within the limits, each with its position, and whether a limit was
+/// reached before all properties were decided.
+pub fn findings(workflow: &Workflow, effort: Effort) -> (Vec<Diagnostic>, bool) {
+    let proof = analyse(workflow, effort);
+    let found = proof.findings(workflow).into_iter().map(|finding| finding.diagnostic);
+    (found.collect(), proof.is_undecided())
 }
 
 /// The result of replaying a run.

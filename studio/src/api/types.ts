@@ -178,6 +178,8 @@ export interface Checked {
   about: Record<string, About>;
   edges: Record<string, Place>;
   own: { values: Values };
+  /** Whether the analysis of all runs was not finished in time, so that there may be more problems. */
+  undecided: boolean;
   took: number;
 }
 

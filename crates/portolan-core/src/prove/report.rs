@@ -45,6 +45,14 @@ pub struct ProofFinding {
 }
 
 impl Proof {
+    /// Checks whether a bound was reached before the verdict on a property.
+    pub fn is_undecided(&self) -> bool {
+        let of_ends = [&self.finishes, &self.ends];
+        of_ends.iter().any(|conclusion| matches!(conclusion, Conclusion::Undecided(_)))
+            || matches!(self.alive, Conclusion::Undecided(_))
+            || matches!(self.has_ways, Conclusion::Undecided(_))
+    }
+
     /// Returns the refutations for the root flow of the workflow. Those for its subflows are reported where they are
     /// checked.
     pub fn findings(&self, workflow: &Workflow) -> Vec<ProofFinding> {

@@ -199,6 +199,8 @@ pub(super) struct Checked {
     /// The place of each edge in the text, by its name in the drawing.
     edges: BTreeMap<String, Place>,
     problems: Vec<Problem>,
+    /// Whether the analysis of all runs was not finished in time, so that there may be more problems.
+    undecided: bool,
     about: BTreeMap<String, NodeDetails>,
     own: Own,
     /// How long the analysis took, in microseconds.
@@ -347,7 +349,7 @@ fn checked(
     let (moved, unread) = places::moved(library, sketch, root);
     let workflow = root.and_then(|root| sketch.workflows.get(root));
     let drawing = graph.map(|graph| draw(graph, workflow, &sketch.graphs, folds, &moved));
-    let proved = proved(sketch);
+    let (proved, undecided) = proved(sketch);
     let problems = sketch.faults.iter().chain(&proved).map(|fault| places.problem(fault, drawing.as_ref()));
     let problems = problems.chain(unread.map(Problem::beside)).collect();
     let forms = sketch.dialect.zip(graph).and_then(|(dialect, graph)| Forms::of(dialect, &sketch.source, graph));
@@ -359,15 +361,20 @@ fn checked(
     let edges = edges.filter_map(|edge| Some((edge.id.clone(), places.place(edge.span?)))).collect();
     let own = Own { values: forms.map(|forms| forms.own()).unwrap_or_default() };
     let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-    Checked { sound: drawing.is_some(), drawing, edges, problems, about: about.unwrap_or_default(), own, took }
+    let (sound, about) = (drawing.is_some(), about.unwrap_or_default());
+    Checked { sound, drawing, edges, problems, undecided, about, own, took }
 }
 
-/// Returns the findings of the proof about all runs, or none if the definition has errors.
-fn proved(sketch: &Sketch) -> Vec<Diagnostic> {
+/// Returns the findings of the proof about all runs, or none if the definition has errors, and whether it was not
+/// finished in time.
+fn proved(sketch: &Sketch) -> (Vec<Diagnostic>, bool) {
     if sketch.faults.iter().any(Diagnostic::is_error) {
-        return Vec::new();
+        return (Vec::new(), false);
     }
-    sketch.workflows.values().flat_map(|workflow| proof::findings(workflow, Effort::WHILE_WRITING)).collect()
+    let workflows = sketch.workflows.values();
+    let (found, undecided): (Vec<_>, Vec<_>) =
+        workflows.map(|workflow| proof::findings(workflow, Effort::WHILE_WRITING)).unzip();
+    (found.concat(), undecided.contains(&true))
 }
 
 /// An edit operation, with the definition as the page has it.

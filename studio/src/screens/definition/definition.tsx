@@ -407,7 +407,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
             </div>
             {tab === "problems" && (
               <div className="tab-body" role="tabpanel" aria-label="Problems">
-                <Problems problems={problems} files={document.names} selected={selected} faultOf={faultAt} onChoose={onProblem} />
+                <Problems problems={problems} undecided={checked.checked.undecided} files={document.names} selected={selected} faultOf={faultAt} onChoose={onProblem} />
               </div>
             )}
           </>

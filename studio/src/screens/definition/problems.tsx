@@ -13,17 +13,20 @@ export function marksOf(problems: Problem[]): Record<string, "error" | "warning"
 
 interface Props {
   problems: Problem[];
+  /** Whether there may be more problems. */
+  undecided: boolean;
   files: { name: string }[];
   selected: string | null;
   faultOf: (problem: Problem) => Fault;
   onChoose: (problem: Problem) => void;
 }
 
-export function Problems({ problems, files, selected, faultOf, onChoose }: Props) {
+export function Problems({ problems, undecided, files, selected, faultOf, onChoose }: Props) {
   if (problems.length === 0) {
     return (
       <p className="all-well">
-        <Icon name="done" /> No problems: this definition can be run.
+        <Icon name="done" /> {undecided ? "No problems found so far" : "No problems"}: this definition can be run.
+        {undecided && " Its runs are too many to look at all of them while you write: `portolan check` takes more time."}
       </p>
     );
   }
