@@ -42,7 +42,7 @@ use seen::Lookup;
 pub(crate) use seen::Lookups;
 pub use servers::{ServerSetup, servers_of};
 pub(crate) use sketch::rewritten;
-pub use sketch::{Marks, Sketch, file_called, named_texts};
+pub use sketch::{Sketch, file_called, named_texts};
 use sources::Sources;
 
 /// The origin of a workflow.

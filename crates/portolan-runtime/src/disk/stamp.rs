@@ -1,7 +1,7 @@
 //! Detects a changed file or folder without reading it.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// The metadata of a path, and of the target if it is a symlink. `None` stands for a missing file.
@@ -29,6 +29,18 @@ impl Stamp {
     pub fn is_settled(&self, time: SystemTime) -> bool {
         let steps = [&self.own, &self.target].into_iter().flatten();
         steps.into_iter().all(|metadata| metadata.last_change().is_some_and(|at| at + CLOCK_STEP < time))
+    }
+}
+
+/// The stamps of several files. Any change of the files makes it differ.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Marks(Vec<(PathBuf, Option<Stamp>)>);
+
+impl Marks {
+    /// Returns the stamps of these files, in any order. None of them is read.
+    pub(crate) fn of(mut paths: Vec<PathBuf>) -> Marks {
+        paths.sort();
+        Marks(paths.into_iter().map(|path| (Stamp::of(&path), path)).map(|(stamp, path)| (path, stamp)).collect())
     }
 }
 

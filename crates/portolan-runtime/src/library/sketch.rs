@@ -2,7 +2,7 @@
 //! on disk yet.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use portolan_core::diagnostic::{Diagnostic, clip};
 use portolan_core::dialect::{self, Dialect, RunAs, activity_files};
@@ -14,7 +14,7 @@ use super::functions::FunctionFiles;
 use super::seen::Lookup;
 use super::{Library, Origin, activities, workflow_files};
 use crate::definition::{DefinitionError, ParsedText};
-use crate::disk::Stamp;
+use crate::disk::Marks;
 use crate::error::ServiceError;
 
 /// The maximum number of activity files beside a workflow that are checked.
@@ -40,23 +40,18 @@ pub struct Sketch {
     pub faults: Vec<Diagnostic>,
 }
 
-/// The metadata of the definition files. Any change of the files makes it differ.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Marks(Vec<(PathBuf, Option<Stamp>)>);
-
 impl Library {
     /// Returns the metadata of the project's definition files. None of them is read.
     pub fn marks(&self) -> Marks {
         let own = workflow_files(&self.folder()).unwrap_or_default().into_iter().map(|file| file.path);
-        let mut marks = Vec::new();
+        let mut paths = Vec::new();
         for path in own.chain(self.given.values().cloned()) {
             let beside = path.parent().map(|folder| folder.join("activities"));
             let beside = beside.and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
-            marks.extend(beside.take(MOST_BESIDE).map(|entry| entry.path()));
-            marks.push(path);
+            paths.extend(beside.take(MOST_BESIDE).map(|entry| entry.path()));
+            paths.push(path);
         }
-        marks.sort();
-        Marks(marks.into_iter().map(|path| (Stamp::of(&path), path)).map(|(stamp, path)| (path, stamp)).collect())
+        Marks::of(paths)
     }
 
     /// Returns the definition called `id`. With `files` it is read as if these were its files: all that it has, and

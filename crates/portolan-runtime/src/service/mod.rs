@@ -164,6 +164,11 @@ impl Caller {
         Caller { by: Actor::Agent(name.to_owned()), can_ask: false }
     }
 
+    /// Returns the name of the caller: a program's, or a person's.
+    pub fn name(&self) -> &str {
+        flow::who(&self.by)
+    }
+
     /// Checks whether the caller is a person, on a channel that no agent can use.
     pub fn is_person(&self) -> bool {
         matches!(self.by, Actor::Person { via: Channel::CommandLine | Channel::Elicitation | Channel::Passkey, .. })

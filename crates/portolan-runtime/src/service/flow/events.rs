@@ -256,7 +256,7 @@ pub(super) fn iterations(run: &Run) -> u32 {
     run.root.spent.iter().map(|spent| spent.used).sum()
 }
 
-pub(super) fn who(by: &Actor) -> &str {
+pub(in crate::service) fn who(by: &Actor) -> &str {
     match by {
         Actor::Agent(name) | Actor::Person { name, .. } => name,
         Actor::Engine => "portolan",

@@ -49,6 +49,7 @@ use crate::view::Checked;
 use taken::TaskClaim;
 
 pub use active::{Active, Stage};
+pub(super) use events::who;
 pub use gate::Gate;
 pub use queue::Brief;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, TaskStatus, VerifiedPhase};

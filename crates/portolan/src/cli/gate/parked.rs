@@ -1,9 +1,8 @@
 //! `portolan gate waiting`, `allow` and `refuse`: the calls that wait for a person.
 
 use portolan_core::diagnostic::clip;
-use portolan_core::run::Actor;
 use portolan_runtime::gateway::{ParkedCall, ParkedCalls, ParkedDecision};
-use portolan_runtime::service::{Caller, Service};
+use portolan_runtime::service::Service;
 use serde_json::json;
 
 use super::super::output::safe;
@@ -41,37 +40,19 @@ pub(super) fn decide(token: &str, decision: ParkedDecision, yes: bool, common: &
     let service = Service::new(common.options()?)?;
     let caller = person::confirmed(&service, "may allow or refuse calls")?;
     let calls = ParkedCalls::of(&service)?;
-    let waiting = calls.waiting()?.into_iter().find(|call| call.token == token);
-    if let Some(call) = &waiting {
-        output.remark(shown(call));
-        if !person::consented("Allow this call once?", yes)? {
-            return Ok(Exit::Refused);
-        }
+    let call = calls.find(token)?;
+    output.remark(shown(&call));
+    if !person::consented("Allow this call once?", yes)? {
+        return Ok(Exit::Refused);
     }
-    let word = match decision {
-        ParkedDecision::Allow => "allow",
-        ParkedDecision::Refuse => "refuse",
-    };
-    calls.decide(token, decision, &caller_name(&caller))?;
-    // The question may have been answered before by another way, which decides nothing about the call.
-    match block_on(service.supervisor().reply(token, word, &caller))? {
-        Err(error) if error.code != "answered" => return Err(error.into()),
-        Ok(_) | Err(_) => {}
-    }
+    block_on(calls.decide(&call, decision, &caller))??;
     let said = match decision {
         ParkedDecision::Allow => "allowed once: the client can make the call again",
         ParkedDecision::Refuse => "refused",
     };
     match output.is_json() {
-        true => output.json(&json!({ "token": token, "decision": word }))?,
+        true => output.json(&json!({ "token": token, "decision": decision.word() }))?,
         false => output.line(said)?,
     }
     Ok(Exit::Done)
-}
-
-fn caller_name(caller: &Caller) -> String {
-    match &caller.by {
-        Actor::Person { name, .. } | Actor::Agent(name) => name.clone(),
-        Actor::Engine => "portolan".to_owned(),
-    }
 }

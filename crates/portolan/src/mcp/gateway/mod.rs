@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use portolan_core::diagnostic::clip;
-use portolan_core::run::Actor;
 use portolan_gates::Decision;
 use portolan_runtime::gateway::{Gateway, GatewayCall, JudgedCall, OfferedTool, Parked};
 use portolan_runtime::servers::CallError;
@@ -76,7 +75,7 @@ impl Server {
         let caller = leading::caller(&self.service, context);
         let arguments = request.arguments.take().unwrap_or_default();
         let does = hook::deed(&tool.server, &tool.tool.name, &arguments).map(Box::new);
-        let call = GatewayCall { tool, arguments, client: name(&caller).to_owned(), does, offer: None };
+        let call = GatewayCall { tool, arguments, client: caller.name().to_owned(), does, offer: None };
         let mut judged = self.gateway.judge(call).await;
         match judged.answer.decision {
             Decision::Allow => {}
@@ -87,7 +86,7 @@ impl Server {
                     if judged.answer.decision == Decision::Block {
                         return Ok(self.refused(&judged, &caller).await);
                     }
-                    self.gateway.allowed_by_person(&mut judged, name(&said.caller)).await?;
+                    self.gateway.allowed_by_person(&mut judged, said.caller.name()).await?;
                 }
                 Asking::Answered(_) => return Ok(self.refused(&judged, &caller).await),
                 Asking::Declined if self.can_ask(&caller, context) => return Ok(self.refused(&judged, &caller).await),
@@ -230,14 +229,6 @@ fn told(parked: Result<Parked, ServiceError>) -> String {
         Ok(Parked::Refused(person)) => format!("{} has refused this call: do something else", clip(&person)),
         Ok(Parked::Allowed(person)) => format!("{} has allowed it", clip(&person)),
         Err(error) => format!("no person can be asked: {}; {}", error.message, error.help),
-    }
-}
-
-/// Returns the caller's name: a program's, or a person's.
-fn name(caller: &Caller) -> &str {
-    match &caller.by {
-        Actor::Agent(name) | Actor::Person { name, .. } => name,
-        Actor::Engine => "portolan",
     }
 }
 

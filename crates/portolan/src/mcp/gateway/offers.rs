@@ -11,7 +11,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
-use super::{Refusal, Server, name, typed};
+use super::{Refusal, Server, typed};
 use crate::http::Scope;
 use crate::mcp::{leading, sender};
 
@@ -61,7 +61,7 @@ impl Server {
     }
 
     fn client(&self, context: &RequestContext<RoleServer>) -> String {
-        name(&leading::caller(&self.service, context)).to_owned()
+        leading::caller(&self.service, context).name().to_owned()
     }
 
     /// Judges a request, and passes it on if it is allowed.
