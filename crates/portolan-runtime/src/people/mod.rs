@@ -37,7 +37,8 @@ use hosts::Hosts;
 pub use crate::process::lineage::Process;
 pub use hosts::Host;
 pub use passkeys::{
-    AnswerContent, Assertion, CHALLENGE_SECONDS, Challenges, Enrolment, Passkey, Passkeys, RP_ID, Registration,
+    AnswerContent, Assertion, CHALLENGE_SECONDS, Challenges, ConfirmedContent, DecisionContent, Enrolment, Passkey,
+    Passkeys, RP_ID, Registration,
 };
 pub use passphrase::{MIN_LETTERS, PassphrasePolicy};
 

@@ -3,25 +3,19 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
-use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Outcome;
-use portolan_runtime::people::{AnswerContent, Assertion, CHALLENGE_SECONDS, RP_ID};
-use portolan_runtime::service::{Act, Caller, Report, Request, ServiceError};
+use portolan_runtime::people::{AnswerContent, Assertion};
+use portolan_runtime::service::{Act, Report, Request};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Studio;
 use super::answer::{Answer, Body, InPath};
-use super::definitions::broken;
+use super::confirming::needs_passkey;
 use super::runs::address;
 use crate::http::Refusal;
 use crate::words::answer_command_anywhere;
-
-/// The help if no passkey is enrolled.
-const ENROL: &str = "run `portolan people passkey` in a terminal to enrol one";
 
 /// An answer: one that a passkey has yet to confirm, one that it has confirmed, or one that needs no passkey.
 #[derive(Debug, Deserialize)]
@@ -62,19 +56,7 @@ pub(super) async fn challenge(
 ) -> Answer<Value> {
     // Fails early, before the person uses the passkey, if the run is unknown or the question was answered meanwhile.
     studio.service.view(&given.request(&run)?, &studio.person).await?;
-    let told = tokio::task::spawn_blocking(move || {
-        let people = studio.service.people();
-        let credentials = people.credentials()?;
-        if credentials.is_empty() {
-            let message = "no passkey is enrolled for this project";
-            return Err(ServiceError::refused("no_passkey", message, ENROL));
-        }
-        let challenge = people.challenge(&studio.challenges, &given.content(&run))?;
-        Ok(json!({
-            "challenge": challenge, "rpId": RP_ID, "credentials": credentials, "seconds": CHALLENGE_SECONDS,
-        }))
-    });
-    Ok(Json(told.await.map_err(broken)??))
+    studio.challenge(given.content(&run).confirmed()).await
 }
 
 /// Answers the question at which a run waits.
@@ -86,43 +68,16 @@ pub(super) async fn answer(
     let request = given.request(&run)?;
     // The rule of the command line. It tells a person from an agent; a token does not.
     let view = studio.service.view(&request, &studio.person).await?;
-    let (given, caller) = match given.passkey.clone() {
-        Some(passkey) => confirmed(&studio, &run, given, passkey).await?,
+    let caller = match given.passkey.clone() {
+        Some(passkey) => studio.confirmed(given.content(&run).confirmed(), passkey).await?,
         None if view.asks_person => {
-            return Err(Refusal::new(
-                StatusCode::FORBIDDEN,
-                "needs_person",
-                "only a person's own answer counts for this question, and a page does not identify a person",
-                &format!(
-                    "confirm it with a passkey, or answer in a terminal: `{}`",
-                    answer_command_anywhere(studio.service.project(), &view)
-                ),
-            ));
+            let command = answer_command_anywhere(studio.service.project(), &view);
+            return Err(needs_passkey("answer counts for this question", &command));
         }
-        None => (given, studio.person.clone()),
+        None => studio.person.clone(),
     };
     let outputs = given.set.filter(|set| !set.is_empty()).map(|set| Arc::new(Value::Object(set)));
     let report = Report { outcome: Outcome::from(given.outcome), note: given.note, outputs };
     studio.service.act(&request, &Act::Report(report), &caller).await?;
     studio.told(&run).await
-}
-
-/// Verifies the passkey's confirmation of this answer and returns the person as the caller.
-async fn confirmed(
-    studio: &Arc<Studio>,
-    run: &str,
-    given: AnswerRequest,
-    passkey: Assertion,
-) -> Result<(AnswerRequest, Caller), Refusal> {
-    let Actor::Person { name, .. } = studio.person.by.clone() else {
-        unreachable!("who sits before a studio is a person")
-    };
-    let (studio, run) = (Arc::clone(studio), run.to_owned());
-    let given = tokio::task::spawn_blocking(move || {
-        let people = studio.service.people();
-        people.confirm_by_passkey(&studio.challenges, &given.content(&run), &studio.origin, &passkey)?;
-        Ok::<_, ServiceError>(given)
-    });
-    let by = Actor::Person { name, via: Channel::Passkey };
-    Ok((given.await.map_err(broken)??, Caller { by, can_ask: true }))
 }

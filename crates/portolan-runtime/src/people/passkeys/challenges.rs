@@ -19,6 +19,10 @@ pub const CHALLENGE_SECONDS: u32 = 120;
 /// The maximum number of open challenges. A new one replaces the oldest.
 const MAX_OPEN: usize = 64;
 
+/// What a passkey confirms: the digest of all of its content.
+#[derive(Clone, Debug)]
+pub struct ConfirmedContent(pub(super) Digest);
+
 /// The content of an answer. The passkey confirms all of it.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerContent<'a> {
@@ -37,9 +41,30 @@ pub struct AnswerContent<'a> {
 }
 
 impl AnswerContent<'_> {
-    pub(super) fn digest(&self) -> Digest {
+    /// Returns what the passkey confirms.
+    pub fn confirmed(&self) -> ConfirmedContent {
         let AnswerContent { run, branch, revision, outcome, note, values } = self;
-        Digest::of(json!(["portolan answer 1", run, branch, revision, outcome, note, values]).to_string())
+        let content = json!(["portolan answer 1", run, branch, revision, outcome, note, values]);
+        ConfirmedContent(Digest::of(content.to_string()))
+    }
+}
+
+/// The content of a decision about a call that waits for a person. The passkey confirms all of it.
+#[derive(Clone, Copy, Debug)]
+pub struct DecisionContent<'a> {
+    /// The token of the call's question.
+    pub token: &'a str,
+    /// The decision.
+    pub decision: &'a str,
+    /// The digest of what is called, by whom and with which arguments.
+    pub call: &'a Digest,
+}
+
+impl DecisionContent<'_> {
+    /// Returns what the passkey confirms.
+    pub fn confirmed(&self) -> ConfirmedContent {
+        let DecisionContent { token, decision, call } = self;
+        ConfirmedContent(Digest::of(json!(["portolan decision 1", token, decision, call]).to_string()))
     }
 }
 

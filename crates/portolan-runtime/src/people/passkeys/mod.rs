@@ -25,7 +25,7 @@ use client::{AuthenticatorData, ClientData, MAX_ID, MAX_KEY, MAX_SIGNATURE, deco
 use kept::{MAX_KEPT, PasskeyFile, PasskeyRecord};
 use key::PublicKey;
 
-pub use challenges::{AnswerContent, CHALLENGE_SECONDS, Challenges};
+pub use challenges::{AnswerContent, CHALLENGE_SECONDS, Challenges, ConfirmedContent, DecisionContent};
 
 /// The WebAuthn relying party: the host name under which the page is opened.
 pub const RP_ID: &str = "localhost";
@@ -133,31 +133,31 @@ impl People<'_> {
         Ok(self.passkeys()?.kept.into_iter().filter(|kept| kept.is_named).map(|kept| kept.id).collect())
     }
 
-    /// Returns a challenge for a passkey to confirm exactly this answer.
+    /// Returns a challenge for a passkey to confirm exactly this content.
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub fn challenge(&self, challenges: &Challenges, content: &AnswerContent<'_>) -> Result<String, ServiceError> {
-        challenges.make(&content.digest(), self.service.clock().now())
+    pub fn challenge(&self, challenges: &Challenges, content: &ConfirmedContent) -> Result<String, ServiceError> {
+        challenges.make(&content.0, self.service.clock().now())
     }
 
-    /// Refuses an answer that no passkey of the person has confirmed on a page at this origin. Uses up the challenge,
+    /// Refuses a content that no passkey of the person has confirmed on a page at this origin. Uses up the challenge,
     /// even if the confirmation fails.
     ///
+    /// # Errors
     /// A part is malformed or wrong; the project's log does not name the passkey; the passphrase file was tampered
     /// with; or a file or the log cannot be read or written.
-    /// changed; or something cannot be read or written.
     pub fn confirm_by_passkey(
         &self,
         challenges: &Challenges,
-        content: &AnswerContent<'_>,
+        content: &ConfirmedContent,
         origin: &str,
         given: &Assertion,
     ) -> Result<(), ServiceError> {
         let client = ClientData::read(&given.client_data, "webauthn.get", origin)?;
         let authenticator = AuthenticatorData::read(&given.authenticator_data)?;
         let signature = decoded("signature", &given.signature, MAX_SIGNATURE)?;
-        challenges.take(&client.challenge, &content.digest(), self.service.clock().now())?;
+        challenges.take(&client.challenge, &content.0, self.service.clock().now())?;
         // If the passphrase record was changed, the passkey record may have been changed too.
         if self.standing()? == PassphrasePolicy::Tampered {
             return Err(tampered(&self.file()?));

@@ -14,9 +14,10 @@ use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{AnswerContent, Assertion, Challenges, Registration};
+use super::{AnswerContent, Assertion, Challenges, ConfirmedContent, DecisionContent, Registration};
 use crate::audit;
 use crate::clock::Clock;
+use crate::digest::Digest;
 use crate::error::ServiceError;
 use crate::service::{Options, Service};
 
@@ -131,10 +132,17 @@ impl Stand {
 
     fn challenge(&self) -> String {
         let values = values();
-        self.service("project").people().challenge(&self.challenges, &content(&values)).expect("a challenge")
+        self.service("project")
+            .people()
+            .challenge(&self.challenges, &content(&values).confirmed())
+            .expect("a challenge")
     }
 
     fn confirm(&self, content: &AnswerContent<'_>, given: &Assertion) -> String {
+        self.confirm_content(&content.confirmed(), given)
+    }
+
+    fn confirm_content(&self, content: &ConfirmedContent, given: &Assertion) -> String {
         told(self.service("project").people().confirm_by_passkey(&self.challenges, content, ORIGIN, given))
     }
 
@@ -224,6 +232,31 @@ fn it_confirms_no_other_answer() {
     let begun = stand.service("project").people().begin_enrolment(&stand.challenges).expect("begun");
     let given = stand.laptop.signed(&Saying::of("webauthn.get", &begun.challenge));
     assert_eq!(stand.confirm(&asked, &given), "other_answer");
+}
+
+#[test]
+fn a_decision_about_one_call_confirms_no_other() {
+    let stand = Stand::enrolled();
+    let (call, other) = (Digest::of("a call"), Digest::of("another call"));
+    let asked = DecisionContent { token: "q000000000001", decision: "allow", call: &call };
+    let signed = || {
+        let challenge = stand.service("project").people().challenge(&stand.challenges, &asked.confirmed());
+        stand.laptop.signed(&Saying::of("webauthn.get", &challenge.expect("a challenge")))
+    };
+    let others = [
+        DecisionContent { token: "q000000000002", ..asked }.confirmed(),
+        DecisionContent { decision: "refuse", ..asked }.confirmed(),
+        DecisionContent { call: &other, ..asked }.confirmed(),
+        content(&values()).confirmed(),
+    ];
+    for other in others {
+        let given = signed();
+        assert_eq!(stand.confirm_content(&other, &given), "other_answer", "{other:?}");
+        assert_eq!(stand.confirm_content(&asked.confirmed(), &given), "unknown_challenge", "it is used up");
+    }
+    let given = signed();
+    assert_eq!(stand.confirm_content(&asked.confirmed(), &given), "done");
+    assert_eq!(stand.confirm_content(&asked.confirmed(), &given), "unknown_challenge");
 }
 
 #[test]
@@ -378,9 +411,9 @@ fn only_what_the_log_names_confirms() {
     let other = stand.service("other");
     let confirm = || {
         let (values, people) = (values(), other.people());
-        let challenge = people.challenge(&stand.challenges, &content(&values)).expect("a challenge");
+        let challenge = people.challenge(&stand.challenges, &content(&values).confirmed()).expect("a challenge");
         let given = stand.laptop.signed(&Saying::of("webauthn.get", &challenge));
-        told(people.confirm_by_passkey(&stand.challenges, &content(&values), ORIGIN, &given))
+        told(people.confirm_by_passkey(&stand.challenges, &content(&values).confirmed(), ORIGIN, &given))
     };
     assert_eq!(confirm(), "passkey_unnamed");
     assert_eq!(told(other.people().adopt_passkey("phone")), "unknown_passkey");
