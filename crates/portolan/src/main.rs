@@ -7,6 +7,7 @@ mod install;
 mod mcp;
 #[cfg(test)]
 mod reference;
+mod unseen;
 mod web;
 mod words;
 

@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal, Write};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use portolan_core::diagnostic::is_unseen;
 use serde::Serialize;
 use serde_json::json;
+
+pub(crate) use crate::unseen::{one_line, safe};
 
 /// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -108,20 +109,6 @@ fn painted(colour: bool, paint: Paint, text: &str) -> String {
         Paint::Faint => "2",
     };
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
-}
-
-/// Escapes invisible characters of a foreign text, so that it cannot control the terminal. Line ends are kept.
-pub(crate) fn safe(text: &str) -> String {
-    spelt_out(text, |c| c != '\n' && is_unseen(c))
-}
-
-/// Escapes invisible characters and line ends.
-pub(crate) fn one_line(text: &str) -> String {
-    spelt_out(text, is_unseen)
-}
-
-fn spelt_out(text: &str, hidden: impl Fn(char) -> bool) -> String {
-    text.chars().map(|c| if hidden(c) { c.escape_debug().to_string() } else { c.to_string() }).collect()
 }
 
 /// Formats a command unambiguously: a word with other than plain characters is quoted and escaped.

@@ -1,11 +1,11 @@
 //! Decisions, and the parts that every host's answer is made of.
 
-use portolan_core::diagnostic::is_unseen;
 use portolan_gates::Decision;
 use serde_json::{Value, json};
 
 use super::{Host, Stage, Unreadable};
 use super::{claude_code, codex, copilot, cursor, gemini, opencode};
+use crate::unseen::safe;
 
 /// A decision for a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,11 +35,12 @@ impl Answer {
 
     /// Returns the reason and the remedies. It is never empty: some hosts ignore a refusal without a reason.
     pub(super) fn message(&self) -> String {
-        let reason = readable(&self.reason);
+        // Reasons contain branch names, titles and commit messages, which must not control a terminal.
+        let reason = safe(&self.reason);
         let mut message = if reason.trim().is_empty() { "refused by portolan".to_owned() } else { reason };
         for remedy in &self.remedies {
             message.push_str("\n- ");
-            message.push_str(&readable(remedy));
+            message.push_str(&safe(remedy));
         }
         shortened(message)
     }
@@ -55,7 +56,7 @@ impl Answer {
     }
 
     pub(super) fn context(&self) -> Option<String> {
-        self.context.as_deref().map(|context| shortened(readable(context))).filter(|context| !context.trim().is_empty())
+        self.context.as_deref().map(|context| shortened(safe(context))).filter(|context| !context.trim().is_empty())
     }
 
     /// Returns the feedback after an event has happened.
@@ -78,13 +79,6 @@ fn shortened(text: String) -> String {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,
     }
-}
-
-/// Escapes invisible characters: reasons contain branch names, titles and commit messages, which must not control a
-/// terminal.
-fn readable(text: &str) -> String {
-    let hidden = |c: char| c != '\n' && is_unseen(c);
-    text.chars().map(|c| if hidden(c) { c.escape_debug().to_string() } else { c.to_string() }).collect()
 }
 
 /// The result of a hook's process. The host reads all three parts.
