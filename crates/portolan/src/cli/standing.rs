@@ -1,6 +1,7 @@
 //! `portolan` without a command: shows the project's state and the next commands.
 
 use portolan_core::diagnostic::{clip, list};
+use portolan_runtime::gateway::ParkedCalls;
 use portolan_runtime::library::workflow_files;
 use portolan_runtime::project_checks::{self, FILE, is_trusted};
 use portolan_runtime::service::{RunLine, Service};
@@ -32,6 +33,8 @@ struct ProjectStatus {
     runs: Vec<RunLine>,
     /// Whether there are more.
     more_runs: bool,
+    /// The number of calls that wait for a person.
+    waiting_calls: usize,
     next: Vec<Next>,
 }
 
@@ -85,6 +88,8 @@ impl ProjectStatus {
             task,
             runs,
             more_runs,
+            // `portolan gate waiting` reports why they cannot be read.
+            waiting_calls: ParkedCalls::of(&service).and_then(|calls| calls.waiting()).map_or(0, |calls| calls.len()),
             next: Vec::new(),
         };
         standing.next = standing.next();
@@ -100,6 +105,7 @@ impl ProjectStatus {
         for run in self.runs.iter().filter(|run| run.status == "waiting") {
             say(true, &format!("portolan runs answer {}", run.run), "it waits for a person");
         }
+        say(self.waiting_calls > 0, "portolan gate waiting", "a call waits for a person");
         say(self.task.is_some(), "portolan flow status", "see what the task needs");
         say(self.checks.is_empty(), "portolan init", "find what the project checks");
         let untrusted = !self.checks.is_empty() && !self.checks_allowed;

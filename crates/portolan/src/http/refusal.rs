@@ -26,14 +26,27 @@ impl Refusal {
     pub(crate) fn challenging(self, challenge: &str) -> Refusal {
         Refusal { challenge: HeaderValue::from_str(challenge).ok(), ..self }
     }
+
+    /// Returns the error as responses contain it.
+    pub(crate) fn told(&self) -> impl Serialize + use<> {
+        #[derive(Serialize)]
+        struct Told {
+            code: &'static str,
+            message: String,
+            help: String,
+            #[serde(skip_serializing_if = "<[_]>::is_empty")]
+            accepted: Vec<String>,
+        }
+        let ServiceError { code, message, help, accepted, .. } = (*self.error).clone();
+        Told { code, message, help, accepted }
+    }
 }
 
 impl From<ServiceError> for Refusal {
     fn from(error: ServiceError) -> Refusal {
         let status = match error.code {
-            "unknown_run" | "unknown_workflow" | "unknown_record" | "task_not_found" | "no_workflow" => {
-                StatusCode::NOT_FOUND
-            }
+            "unknown_run" | "unknown_workflow" | "unknown_record" | "task_not_found" | "no_workflow"
+            | "unknown_token" => StatusCode::NOT_FOUND,
             "bad_id" | "too_large" => StatusCode::BAD_REQUEST,
             "stale" => StatusCode::CONFLICT,
             "needs_person" => StatusCode::FORBIDDEN,
@@ -49,18 +62,7 @@ impl From<ServiceError> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        #[derive(Serialize)]
-        struct Told<'e> {
-            code: &'e str,
-            message: &'e str,
-            help: &'e str,
-            #[serde(skip_serializing_if = "<[_]>::is_empty")]
-            accepted: &'e [String],
-        }
-        let error = &self.error;
         let challenge = self.challenge.clone().map(|value| [(WWW_AUTHENTICATE, value)]);
-        let (code, message, help, accepted) = (error.code, &*error.message, &*error.help, &*error.accepted);
-        (self.status, challenge.map(AppendHeaders), Json(json!({ "error": Told { code, message, help, accepted } })))
-            .into_response()
+        (self.status, challenge.map(AppendHeaders), Json(json!({ "error": self.told() }))).into_response()
     }
 }

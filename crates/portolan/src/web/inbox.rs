@@ -1,4 +1,4 @@
-//! Questions that wait for a person.
+//! What waits for a person: questions of runs, and calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -78,20 +78,27 @@ struct Choice {
     meaning: Option<String>,
 }
 
-/// Lists all questions.
+/// Lists all questions and calls.
 pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let waiting = studio.service.questions(&studio.person).await?;
     // An unreadable passkey confirms nothing; `portolan doctor` reports the reason.
     let passkeys = studio.may_change().is_ok() && studio.passkeys().await.is_ok_and(|passkeys| passkeys > 0);
     let told = |waiting| asked(&studio.service, waiting, passkeys);
     let asked: Vec<WaitingQuestion> = waiting.into_iter().map(told).collect();
-    Ok(Json(json!({ "questions": asked })))
+    // Calls that cannot be read must not hide the questions.
+    let (calls, unread) = match studio.waiting_calls().await {
+        Ok(calls) => (calls.iter().map(|call| studio.told_call(call, passkeys)).collect(), None),
+        Err(refusal) => (Vec::new(), Some(refusal.told())),
+    };
+    Ok(Json(json!({ "questions": asked, "calls": calls, "unread": unread })))
 }
 
-/// Counts the waiting runs.
-pub(super) async fn count(studio: &Studio) -> Answer<usize> {
+/// Counts the waiting runs and calls.
+pub(super) async fn count(studio: &Arc<Studio>) -> Answer<usize> {
     let runs = studio.service.list(true, 1_000).await?;
-    Ok(Json(runs.iter().filter(|run| run.status == "waiting").count()))
+    // The inbox itself reports why calls cannot be read.
+    let calls = studio.waiting_calls().await.map_or(0, |calls| calls.len());
+    Ok(Json(runs.iter().filter(|run| run.status == "waiting").count() + calls))
 }
 
 /// Selects a position of a run.

@@ -8,6 +8,7 @@
 mod answer;
 mod answering;
 mod breakpoints;
+mod calls;
 mod confirming;
 mod definitions;
 mod drawn;

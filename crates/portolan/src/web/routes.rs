@@ -9,8 +9,8 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, get, post, put};
 
 use super::{
-    Studio, answering, definitions, enrolling, evaluate, events, guard, halts, inbox, page, places, project, replies,
-    runs, saving, servers, tries,
+    Studio, answering, calls, definitions, enrolling, evaluate, events, guard, halts, inbox, page, places, project,
+    replies, runs, saving, servers, tries,
 };
 use crate::http::Refusal;
 
@@ -57,6 +57,8 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/passkeys", post(enrolling::enrol)),
         ("/passkeys/challenge", post(enrolling::challenge)),
         ("/inbox", get(inbox::list)),
+        ("/inbox/calls/{token}/challenge", post(calls::challenge)),
+        ("/inbox/calls/{token}/answer", post(calls::answer)),
         ("/halts", get(halts::list)),
         ("/events", get(events::stream)),
         ("/openapi.json", get(page::openapi)),

@@ -78,6 +78,11 @@ pub(crate) fn answer_command_anywhere(project: &Path, view: &View) -> String {
     format!("{} --project {}", answer_command(view), shell_word(&project.to_string_lossy()))
 }
 
+/// Returns the command with which a person decides about a call that waits, from any folder.
+pub(crate) fn call_command_anywhere(project: &Path, decision: &str, token: &str) -> String {
+    format!("portolan gate {decision} {} --project {}", shell_word(token), shell_word(&project.to_string_lossy()))
+}
+
 /// Returns the command with which a person answers the question of a run.
 fn answered_by(address: &Address) -> String {
     format!("portolan runs answer {}", shell_word(&address.to_string()))

@@ -9,7 +9,7 @@ use super::Studio;
 use crate::support::{Project, SUM};
 
 /// A stream of events.
-struct Stream(BufReader<TcpStream>);
+pub(super) struct Stream(BufReader<TcpStream>);
 
 /// An event: its name, its identifier and its data.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ struct Event {
 
 impl Studio {
     /// Begins to read. The protocol's older version is spoken: then nothing stands between the events.
-    fn events(&self, query: &str, last: Option<&str>) -> Stream {
+    pub(super) fn events(&self, query: &str, last: Option<&str>) -> Stream {
         let (host, bearer) = (self.host(), self.bearer());
         let last = last.map(|last| format!("Last-Event-ID: {last}\r\n")).unwrap_or_default();
         let head =
@@ -55,6 +55,11 @@ impl Stream {
                 _ => {}
             }
         }
+    }
+
+    /// Reads on to an event of this name.
+    pub(super) fn wait_for(&mut self, name: &str) {
+        while self.next().expect("it goes on").name != name {}
     }
 
     /// The next record: its run, its number and its identifier.

@@ -8,6 +8,7 @@ mod corpora;
 mod editing;
 mod evaluating;
 mod events;
+mod parked;
 mod passkeys;
 mod places;
 mod saving;

@@ -96,10 +96,10 @@ impl Drop for AtTerminal {
 }
 
 /// What one holds who has a passkey.
-struct Authenticator {
+pub(super) struct Authenticator {
     pair: EcdsaKeyPair,
     id: String,
-    port: u16,
+    pub(super) port: u16,
 }
 
 fn text(bytes: impl AsRef<[u8]>) -> String {
@@ -107,7 +107,7 @@ fn text(bytes: impl AsRef<[u8]>) -> String {
 }
 
 impl Authenticator {
-    fn new() -> Authenticator {
+    pub(super) fn new() -> Authenticator {
         let chance = SystemRandom::new();
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &chance).expect("a key");
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, key.as_ref(), &chance).expect("a key");
@@ -136,7 +136,7 @@ impl Authenticator {
     }
 
     /// What the page sends with an answer.
-    fn confirmed(&self, challenge: &Value) -> Value {
+    pub(super) fn confirmed(&self, challenge: &Value) -> Value {
         let client = self.client_data("webauthn.get", challenge);
         let data = [digest(&SHA256, b"localhost").as_ref(), &[0x05, 0, 0, 0, 0]].concat();
         let message = [&data[..], digest(&SHA256, client.as_bytes()).as_ref()].concat();
@@ -147,12 +147,12 @@ impl Authenticator {
 }
 
 /// What becomes of a request, in a few words.
-fn told(answer: &Answer) -> String {
+pub(super) fn told(answer: &Answer) -> String {
     if answer.status == 200 { "200".to_owned() } else { answer.refusal() }
 }
 
 /// Enrols a passkey from a terminal.
-fn enrol(project: &Project, passphrase: &str) -> Authenticator {
+pub(super) fn enrol(project: &Project, passphrase: &str) -> Authenticator {
     let (terminal, page) = AtTerminal::of(project, passphrase, "people passkey").page();
     let mut laptop = Authenticator::new();
     laptop.port = page.port;
