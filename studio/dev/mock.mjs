@@ -80,7 +80,7 @@ function answer(method, path, query, body) {
   }
   if (kind === "project" && id) return need(PROJECT[id], "part of the project");
   if (kind === "project") return { name: "compiler", path: "/home/ada/compiler", version: "0.9.0-mock", readOnly: false, observes: false, onlyShows: null, inbox: questions.length, passkeys: count() };
-  if (kind === "inbox") return { questions: questions.map((q) => ({ ...q, passkey: q.person && count() > 0 })) };
+  if (kind === "inbox") return { questions: questions.map((q) => ({ ...q, passkey: q.person && count() > 0 })), calls: [], unread: null };
   if (kind === "halts") return { halts: {} };
   if (kind === "definitions") {
     if (!id) {

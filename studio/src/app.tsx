@@ -26,10 +26,10 @@ export function App() {
   const { state } = useStore(connection);
   useGlobalKeys(() => setHelp(true));
 
-  // A waiting run may add or remove a question; the inbox is counted by the server.
+  // A waiting run may add or remove a question, as a call at the gate does; the inbox is counted by the server.
   const recount = useThrottled(project.reload, 500);
   useLive((events) => {
-    if (events.some((event) => event.is === "record")) recount();
+    if (events.some(({ is }) => is === "record" || is === "calls")) recount();
   });
 
   const place = placeOf(route);

@@ -1,9 +1,9 @@
 // Passkeys, with the real server and the authenticator that Chromium has for tests: one is enrolled, it confirms answers, and it
 // confirms nothing else. The page is used at the server's own address: passkeys are bound to it.
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
 import { soundIn } from "./browser.mjs";
 import { atOwnAddress } from "./front.mjs";
+import { authenticator, enrolling, inTerminal } from "./passkeys.mjs";
 import { inPage, picture, prepare, project, studio } from "./suite.mjs";
 
 prepare((project) => {
@@ -21,43 +21,6 @@ prepare((project) => {
 });
 
 const at = (route, base = studio.base) => `${base}#${route}&token=${studio.token}`;
-const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
-
-/** A command of a person at a terminal of theirs. */
-const typed = (...words) => ["script", ["-qec", [project.binary, ...words].map(quoted).join(" "), "/dev/null"], { cwd: project.path, env: project.env }];
-const inTerminal = (...words) => spawnSync(...typed(...words)).stdout?.toString();
-
-/** `portolan people passkey`, and the address that it has said. */
-async function enrolling() {
-  const [program, words, options] = typed("people", "passkey");
-  const child = spawn(program, words, { ...options, stdio: ["ignore", "pipe", "ignore"] });
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  let said = "";
-  child.stdout.on("data", (chunk) => (said += chunk));
-  for (let waited = 0; waited < 200 && !/#\/passkey&token=\S+\s/.test(said); waited += 1) await new Promise((resolve) => setTimeout(resolve, 50));
-  const address = /http:\/\/localhost:\d+\/#\/passkey&token=\S+/.exec(said)?.[0];
-  assert.ok(address, said);
-  return { address, ended, said: () => said, end: () => child.kill() };
-}
-
-/** What the person's device has: it goes from page to page, as the device does. */
-let credentials = [];
-
-/** Gives a page an authenticator. */
-async function authenticator(page, { empty = false } = {}) {
-  const session = await page.context().newCDPSession(page);
-  await session.send("WebAuthn.enable");
-  const { authenticatorId } = await session.send("WebAuthn.addVirtualAuthenticator", {
-    options: { protocol: "ctap2", transport: "internal", hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
-  });
-  if (!empty) for (const credential of credentials) await session.send("WebAuthn.addCredential", { authenticatorId, credential: { rpId: "localhost", ...credential } });
-  return {
-    isPerson: (isUserVerified) => session.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified }),
-    touches: (enabled) => session.send("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled }),
-    keep: async () => ({ credentials } = await session.send("WebAuthn.getCredentials", { authenticatorId })),
-  };
-}
-
 /** A run that waits for a person whose word is verified. */
 async function asking() {
   const agent = await project.agent("--human", "verified").begin();

@@ -129,10 +129,10 @@ export class Studio {
   }
 }
 
-/** An agent that knows the calls of the toolset `tasks`. */
-export class Agent {
-  constructor(project, words = []) {
-    this.child = spawn(project.binary, ["serve", "--toolset", "tasks", ...words], { cwd: project.path, env: project.env, stdio: ["pipe", "pipe", "ignore"] });
+/** A client of a server over MCP. */
+export class Client {
+  constructor(project, words) {
+    this.child = spawn(project.binary, words, { cwd: project.path, env: project.env, stdio: ["pipe", "pipe", "ignore"] });
     this.waiting = new Map();
     this.last = 0;
     createInterface({ input: this.child.stdout }).on("line", (line) => {
@@ -152,6 +152,17 @@ export class Agent {
     await this.request("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "pilot", version: "1" } });
     this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
     return this;
+  }
+
+  end() {
+    this.child.kill();
+  }
+}
+
+/** An agent that knows the calls of the toolset `tasks`. */
+export class Agent extends Client {
+  constructor(project, words = []) {
+    super(project, ["serve", "--toolset", "tasks", ...words]);
   }
 
   async call(name, args) {
@@ -178,9 +189,5 @@ export class Agent {
     if (!offered) throw new Error(`${result} is not offered: ${JSON.stringify(this.told.actions)}`);
     this.told = await this.call("Next", { ...offered.arguments, ...(note ? { note } : {}) });
     return this.told;
-  }
-
-  end() {
-    this.child.kill();
   }
 }

@@ -434,6 +434,33 @@ export interface ReportNote {
   note: string;
 }
 
+/** What waits for a person. */
+export interface Inbox {
+  questions: Question[];
+  calls: WaitingCall[];
+  /** Why the calls cannot be read, if so. */
+  unread: { code: string; message: string; help: string } | null;
+}
+
+/** A call that waits for a person at `portolan gate`. */
+export interface WaitingCall {
+  token: string;
+  server: string;
+  tool: string;
+  /** Indented JSON, with invisible characters escaped; null if it is too long to be shown. */
+  arguments: string | null;
+  /** The name that the client gives itself. */
+  client: string;
+  reason: string;
+  since: string;
+  /** What a decision quotes. */
+  digest: string;
+  /** Whether a passkey may confirm a decision here. */
+  passkey: boolean;
+  /** The commands with which a person decides in the terminal, from any folder. */
+  commands: { allow: string; refuse: string };
+}
+
 export interface Question {
   run: string;
   workflow: string;

@@ -17,4 +17,5 @@ export { ForkDialog } from "../screens/run/fork";
 export { NodeMenu } from "../screens/run/menu";
 export { StepStop } from "../screens/run/step-stop";
 export { PasskeyScreen } from "../screens/passkey/passkey";
+export { CallCard } from "../screens/inbox/call";
 export { confirmed } from "../passkey/confirm";

@@ -20,5 +20,6 @@ export const StepStop = lazy(() => later().then((code) => ({ default: code.StepS
 export const ExpressionAid = lazy(() => later().then((code) => ({ default: code.ExpressionAid })));
 export const ExpressionSource = lazy(() => later().then((code) => ({ default: code.ExpressionSource })));
 export const PasskeyScreen = lazy(() => later().then((code) => ({ default: code.PasskeyScreen })));
+export const CallCard = lazy(() => later().then((code) => ({ default: code.CallCard })));
 export const loadEditor = () => later().then((code) => code.createPane);
 export const loadPasskey = () => later().then((code) => code.confirmed);

@@ -1,8 +1,8 @@
-import { useEffect, useId, useRef, useState } from "react";
-import { post, segment, toApiError, type ApiError } from "../../api/client";
+import { useId, useRef, useState } from "react";
+import { segment, type ApiError } from "../../api/client";
 import type { Question, Run } from "../../api/types";
-import { loadPasskey } from "../../code/later";
 import { InlineFailure } from "../../parts/notice";
+import { ConfirmStep } from "./confirm";
 
 /** An answer as it is about to be given: of the question as it was read. */
 interface Given {
@@ -25,76 +25,27 @@ export function AnswerForm({ question: q, byPasskey, error, onError, onDone, onM
   const [outcome, setOutcome] = useState<string | null>(null);
   const [note, setNote] = useState("");
   const [given, setGiven] = useState<Given | null>(null);
-  const [sending, setSending] = useState(false);
-  const confirm = useRef<HTMLButtonElement>(null);
   const first = useRef<HTMLButtonElement>(null);
-  const asking = useRef<AbortController | null>(null);
   const id = useId();
   const chosen = q.options.find((option) => option.outcome === outcome);
-
-  /** Whether something is about to be answered: then it does not go away without a word. */
-  const open = useRef(false);
-  useEffect(
-    () => () => {
-      asking.current?.abort();
-      if (open.current) onMoved(`${q.run} has moved on meanwhile, and your answer was not given.`);
-    },
-    [],
-  );
 
   const review = (event: React.FormEvent) => {
     event.preventDefault();
     if (!chosen) return;
     onError(null);
-    open.current = true;
     const said = note.trim();
     setGiven({
       title: chosen.title,
       body: { revision: q.revision, ...(q.branch === null ? {} : { branch: q.branch }), outcome: chosen.outcome, ...(said ? { note: said } : {}) },
     });
-    if (byPasskey) loadPasskey().catch(() => {});
-    requestAnimationFrame(() => confirm.current?.focus());
   };
 
   const back = () => {
-    open.current = false;
     setGiven(null);
     requestAnimationFrame(() => first.current?.focus());
   };
 
-  const send = async ({ title, body }: Given) => {
-    if (sending) return;
-    setSending(true);
-    onError(null);
-    // What is sent is told by what comes of it.
-    const sent = () => {
-      open.current = false;
-    };
-    const path = `/runs/${segment(q.run)}`;
-    try {
-      let run: Run;
-      if (byPasskey) {
-        asking.current = new AbortController();
-        const confirmed = await loadPasskey();
-        run = await confirmed(path, body, asking.current.signal, sent);
-      } else {
-        sent();
-        run = await post<Run>(`${path}/answer`, body);
-      }
-      onDone([`Answer recorded: ${q.run} was answered: ${title.replace(/[.?!]$/, "")}.`, afterwards(q, run)].filter(Boolean).join(" "));
-    } catch (failure) {
-      const known = toApiError(failure);
-      onError(known);
-      // What was to be confirmed is as it was, but where the question is another one.
-      open.current = byPasskey && known.status !== 409;
-      if (!open.current) setGiven(null);
-      if (known.status === 409) onMoved(`${q.run} has moved on meanwhile, and your answer was not given.`);
-      requestAnimationFrame(() => (confirm.current ?? first.current)?.focus());
-    } finally {
-      asking.current = null;
-      setSending(false);
-    }
-  };
+  const done = (title: string, run: Run) => onDone([`Answer recorded: ${q.run} was answered: ${title.replace(/[.?!]$/, "")}.`, afterwards(q, run)].filter(Boolean).join(" "));
 
   return (
     <form onSubmit={review}>
@@ -119,7 +70,7 @@ export function AnswerForm({ question: q, byPasskey, error, onError, onDone, onM
       </fieldset>
       {error && <InlineFailure error={error} />}
       {given ? (
-        <div className="confirm" role="group" aria-label="Confirm the answer">
+        <ConfirmStep<Run> path={`/runs/${segment(q.run)}`} body={given.body} byPasskey={byPasskey} label="Confirm the answer" yes="Yes, answer" moved={`${q.run} has moved on meanwhile, and your answer was not given.`} onBack={back} onError={onError} onDone={(run) => done(given.title, run)} onMoved={onMoved}>
           {byPasskey ? (
             <Told question={q} given={given} meaning={chosen?.meaning ?? null} />
           ) : (
@@ -127,19 +78,7 @@ export function AnswerForm({ question: q, byPasskey, error, onError, onDone, onM
               Answer <b>{given.title}</b>? {chosen?.meaning} The answer counts at once, and stays on the record of the run. {nextOf(q)}
             </p>
           )}
-          <button type="button" className="button primary" ref={confirm} aria-disabled={sending} onClick={() => void send(given)}>
-            {byPasskey ? (sending ? "Waiting for your passkey…" : "Confirm with a passkey") : sending ? "Sending…" : "Yes, answer"}
-          </button>
-          {sending && byPasskey ? (
-            <button key="cancel" type="button" className="button" onClick={() => asking.current?.abort()}>
-              Cancel
-            </button>
-          ) : (
-            <button key="back" type="button" className="button" aria-disabled={sending} onClick={() => !sending && back()}>
-              Back
-            </button>
-          )}
-        </div>
+        </ConfirmStep>
       ) : (
         <div className="actions">
           <button type="submit" className="button primary" ref={first} disabled={!chosen}>

@@ -1,7 +1,6 @@
 import { useEffect, useId, useRef, useState } from "react";
 import type { ApiError } from "../../api/client";
 import type { Question, ReportNote } from "../../api/types";
-import { Elsewhere } from "../../passkey/elsewhere";
 import { hindrance } from "../../passkey/where";
 import { Age, By, CheckList } from "../../parts/bits";
 import { TerminalCommand } from "../../parts/command";
@@ -11,6 +10,7 @@ import { UntrustedNote } from "../../parts/untrusted";
 import { link } from "../../route";
 import { AnswerForm } from "./answer";
 import { Changes } from "./changes";
+import { PersonOnly } from "./person";
 
 interface Props {
   question: Question;
@@ -59,28 +59,7 @@ export function QuestionCard({ question: q, wanted, blocked, passkeys, onDone, o
       {q.notes !== undefined && q.notes.length > 0 && <Notes notes={q.notes} />}
       {q.untrusted && <UntrustedNote lacking={q.untrusted} />}
       <Changes question={q} />
-      {personOnly && (
-        <div className="callout">
-          <Icon name="person" />
-          <p>
-            Only a person's own word counts here, and a page is no person: an agent may have its token, too.{" "}
-            {inTerminal ? "Answer in your terminal." : "Your passkey confirms the answer."}
-            {blocked === null && passkeys === 0 && (
-              <>
-                {" "}
-                With a passkey you can answer here as well: <code>portolan people passkey</code> enrols one.
-              </>
-            )}
-            {why === "unable" && " This browser has no passkeys (WebAuthn): in another one you can answer here as well."}
-            {why === "elsewhere" && (
-              <>
-                {" "}
-                <Elsewhere what="to answer with yours" />
-              </>
-            )}
-          </p>
-        </div>
-      )}
+      {personOnly && <PersonOnly inTerminal={inTerminal} blocked={blocked} passkeys={passkeys} why={why} />}
       {inTerminal ? (
         <>
           {blocked !== null && <p className="hint">{blocked}{!personOnly && " Answer in your terminal."}</p>}

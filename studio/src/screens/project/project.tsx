@@ -34,7 +34,7 @@ export function ProjectScreen() {
         </>
       ),
     ],
-    ["Inbox", data.inbox === 0 ? "empty" : <a href={link.inbox()}>{plural(data.inbox, "open question")}</a>, "Questions of all runs that wait for an answer."],
+    ["Inbox", data.inbox === 0 ? "empty" : <a href={link.inbox()}>{plural(data.inbox, "open question")}</a>, "Questions of all runs, and calls at the gate, that wait for a person."],
   ];
   return (
     <div className="page narrow">
