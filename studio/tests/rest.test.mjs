@@ -112,7 +112,7 @@ inPage("where only a person's own word counts, the page has the command for each
   await page.goto(studio.at("/inbox"));
   const question = page.locator(".question", { hasText: run });
   await question.waitFor();
-  assert.match(await question.textContent(), /Only a person's own word counts/);
+  assert.match(await question.textContent(), /Only a person's own answer counts/);
   assert.deepEqual((await question.locator(".command").allTextContents()).map((command) => command.trim()), [`portolan runs answer ${run} --project ${project.path} passed`, `portolan runs answer ${run} --project ${project.path} cancelled`]);
   assert.equal(await question.locator("form").count(), 0);
   await soundIn(page, complaints, "a person's question");

@@ -46,9 +46,9 @@ export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }
             </span>
           )}
           {d.errors + d.warnings === 0 && (
-            <span className="chip tint done" title="Portolan has checked its text: it found no errors and no warnings">
+            <span className="chip tint done" title="Its text has no errors and no warnings. Its own page also looks at its runs">
               <Icon name="done" size={14} />
-              no problems
+              no errors
             </span>
           )}
         </span>

@@ -1,4 +1,4 @@
-import { Suspense, useRef, useState } from "react";
+import { Suspense, useEffect, useRef, useState } from "react";
 import { ApiError, get } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Inbox, Project } from "../../api/types";
@@ -31,6 +31,16 @@ export function InboxScreen({ project, wanted }: { project: Project | null; want
     tell("done", words, run);
     heading.current?.focus();
   };
+
+  // A question that was answered in another place would vanish without a word, under the message about an earlier one.
+  const runs = useRef<string[]>([]);
+  useEffect(() => {
+    if (!data) return;
+    const now = data.questions.map(({ run }) => run);
+    const gone = runs.current.filter((run) => !now.includes(run));
+    runs.current = now;
+    setSaid((said) => (gone[0] === undefined || said?.run === gone[0] ? said : { icon: "done", words: `${gone[0]} no longer waits: it was answered or ended elsewhere.`, run: gone[0] }));
+  }, [data]);
 
   const waiting = data ? data.questions.length + data.calls.length : 0;
   const passkeys = project?.passkeys ?? 0;

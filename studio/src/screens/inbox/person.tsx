@@ -12,13 +12,13 @@ interface Props {
   why: "elsewhere" | "unable" | null;
 }
 
-/** Says that only a person's own word counts, and how a person gives it. */
+/** Says that only a person's own answer counts, and how a person gives it. */
 export const PersonOnly = ({ inTerminal, blocked, passkeys, why }: Props) => (
   <div className="callout">
     <Icon name="person" />
     <p>
-      Only a person's own word counts here, and a page is no person: an agent may have its token, too.{" "}
-      {inTerminal ? "Answer in your terminal." : "Your passkey confirms the answer."}
+      Only a person's own answer counts here, and an agent could use this page, too:{" "}
+      {inTerminal ? "answer in your terminal." : "your passkey confirms the answer."}
       {blocked === null && passkeys === 0 && (
         <>
           {" "}

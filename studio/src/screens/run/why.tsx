@@ -46,7 +46,7 @@ export function WhyItStands({ run, names, onMove, onShow, onAgain }: Props) {
               )}
               <span className="dim">
                 <Age since={halt.since} words={(age) => (age === "now" ? "since just now" : run.over ? `${age} ago` : `for ${age}`)} />
-                {halt.turn === "person" && halt.personOnly && "; only a person's own word counts"}
+                {halt.turn === "person" && halt.personOnly && "; only a person's own answer counts"}
                 {halt.branch !== null && `; in branch ${halt.branch}`}
               </span>
             </p>
