@@ -153,7 +153,7 @@ edits(
     await hands.add("Gate", "", "review_the_notes", "Review the notes");
     // It stands between the two, and its form is what comes next.
     await hands.page.waitForFunction(() => document.activeElement?.closest("[data-form]"));
-    assert.equal(await details.getByLabel("Retries").getAttribute("placeholder"), "3, the default");
+    assert.equal(await details.getByLabel("Retries").inputValue(), "3");
     assert.equal(await details.locator("[data-form] label").nth(1).textContent(), "Retries");
     await hands.key("e");
     await details.getByLabel("Label").fill("The notes are good");
@@ -171,11 +171,13 @@ edits(
     "in release.json",
     '+    "review_the_notes": {',
     '+      "type": "gate",',
-    '+      "name": "Review the release notes"',
+    '+      "name": "Review the release notes",',
+    '+      "maxRetries": 3',
     '+    },',
     '-    { "from": "write_notes", "to": "test" },',
     '+    { "from": "write_notes", "to": "review_the_notes" },',
     '+    { "from": "review_the_notes", "to": "test", "on": "passed", "label": "The notes are good" },',
+    '+    { "from": "review_the_notes", "to": "write_notes", "on": "failed" },',
   ],
 );
 

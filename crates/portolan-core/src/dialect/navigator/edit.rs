@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::dialect::editing::{
     Done, EditError, Editing, Edits, FieldKind, FormField, NodeForm, Operation, Page, Place, field, filled, form, fresh,
 };
-use crate::graph::DEFAULT_RETRIES;
+use crate::graph::{DEFAULT_RETRIES, Kind};
 use crate::source::{Edit, PathStep, Tree};
 
 pub(super) const EDITING: Editing = Editing { kind_field: Some("type"), ..Editing::of(KINDS, OWN, edits) };
@@ -53,7 +53,9 @@ const JUDGING: &[FormField] =
 
 const KINDS: &[NodeForm] = &[
     form("task", "Task", "Work that an agent does.", WORK).with_outcomes().with_labels(),
-    form("gate", "Gate", "Work that judges other work: a failure leads back.", JUDGING).with_outcomes().with_labels(),
+    form("gate", "Gate", "Work that judges the step before it: a failure leads back there.", JUDGING)
+        .with_outcomes()
+        .with_labels(),
     form(
         "end",
         "End",
@@ -201,6 +203,8 @@ fn add(
     let cut = behind.edge.map(|edge| Ok::<_, EditError>((written(page, edge)?, page.edge(edge)?))).transpose()?;
     let after = cut.as_ref().map(|(_, edge)| edge.from.value.as_str()).or(behind.after);
     let next = after.and_then(|after| page.key_behind(&nodes(), after));
+    let back = cut.as_ref().filter(|_| kind == "gate").map(|(_, edge)| edge.from.value.as_str());
+    let back = back.filter(|from| page.node(from).is_ok_and(|node| matches!(node.kind, Kind::Work { .. })));
     let mut edits = Vec::new();
     let mut put = |id: &str, value: Value| {
         edits.push(Edit::Insert { at: nodes().with(id).at, before: next.clone(), value });
@@ -214,6 +218,10 @@ fn add(
         if kind == "end" && node.get("result").is_none() {
             node["result"] = json!("success");
         }
+        // A way back needs a bound.
+        if back.is_some() && node.get("maxRetries").is_none() {
+            node["maxRetries"] = json!(DEFAULT_RETRIES);
+        }
         put(&id, node);
     }
     match (&cut, behind.after) {
@@ -221,7 +229,14 @@ fn add(
             edits.push(Edit::Set { at: place.with("to").at, value: json!(id) });
             let Some(PathStep::Item(nth)) = place.at.last() else { return Err(EditError::unknown("edge", "")) };
             let onward = edge_of(&id, edge.to.value.as_str(), (kind == "gate").then_some("passed"));
-            edits.push(Edit::Insert { at: edges().with(nth + 1).at, before: None, value: onward });
+            let failed = back.map(|back| edge_of(&id, back, Some("failed")));
+            // Of several items at one place, the last one inserted stands first.
+            let at = edges().with(nth + 1).at;
+            edits.extend(failed.into_iter().chain([onward]).map(|value| Edit::Insert {
+                at: at.clone(),
+                before: None,
+                value,
+            }));
         }
         (None, Some(after)) => {
             page.node(after)?;

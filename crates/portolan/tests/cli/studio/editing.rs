@@ -54,9 +54,10 @@ fn an_edit_of_the_graph_is_a_change_of_the_text() {
     let text = told["files"][0]["text"].as_str().expect("a text");
     expect![[r#"
         -    { "from": "work", "to": "verify" },
-        +    "review": { "type": "gate" },
+        +    "review": { "type": "gate", "maxRetries": 3 },
         +    { "from": "work", "to": "review" },
         +    { "from": "review", "to": "verify", "on": "passed" },
+        +    { "from": "review", "to": "work", "on": "failed" },
     "#]]
     .assert_eq(&difference(SMALL, text));
     assert!(told["drawing"]["nodes"].as_array().expect("nodes").iter().any(|node| node["id"] == "review"));
