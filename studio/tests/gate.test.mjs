@@ -84,7 +84,7 @@ atGate("without a passkey there are only the commands", async (page, client, com
   await page.goto(at("/inbox"));
   const card = cardOf(page, '"amount": 101');
   await card.waitFor();
-  assert.match(await card.textContent(), /Answer in your terminal.*portolan people passkey/s);
+  assert.match(await card.textContent(), /answer in your terminal.*portolan people passkey/s);
   const commands = (await card.locator(".command").allTextContents()).map((command) => command.trim());
   assert.deepEqual(commands, ["allow", "refuse"].map((word) => `portolan gate ${word} ${token} --project ${project.path}`));
   assert.equal(await card.getByRole("button", { name: "Allow once" }).count(), 0);

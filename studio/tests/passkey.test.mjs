@@ -65,7 +65,7 @@ inPage("without a passkey there is only the terminal, and how to get one", async
   await page.goto(at("/inbox"));
   const card = cardOf(page, run);
   await card.waitFor();
-  assert.match(await card.textContent(), /Answer in your terminal.*portolan people passkey/s);
+  assert.match(await card.textContent(), /answer in your terminal.*portolan people passkey/s);
   assert.equal(await card.locator("form").count(), 0);
   await soundIn(page, complaints, "no passkey");
 });
