@@ -5,21 +5,24 @@ import { placementsOf } from "./places";
 
 const definition = { palette: [] } as unknown as Definition;
 const shown = {
-  about: { a: { name: "Write", editable: true }, b: { name: "Test", editable: true } },
+  about: { a: { name: "Write", editable: true }, b: { name: "Test", editable: true }, inner: { name: "Leaving Test", editable: false } },
   drawing: {
-    nodes: [{ id: "a", kind: "task" }, { id: "b", kind: "task" }],
-    edges: [{ id: "a->b", from: "a", to: "b", on: "passed", kind: "passed" }],
+    nodes: [{ id: "a", kind: "task" }, { id: "b", kind: "task" }, { id: "inner", kind: "switch" }],
+    edges: [
+      { id: "a->b", from: "a", to: "b", on: "passed", kind: "passed" },
+      { id: "b->inner", from: "b", to: "inner", on: "failed", kind: "failed" },
+    ],
   },
-  edges: { "a->b": {} },
+  edges: { "a->b": {}, "b->inner": {} },
 } as unknown as Checked;
 const labels = (selected: string | null, edge: string | null = null) => placementsOf(definition, shown, selected, edge).map(({ label }) => label);
 
-test("without a selection a step can be added on every edge", () => {
+test("without a selection a step can be added on every edge between steps that are written", () => {
   assert.deepEqual(labels(null), ["Unconnected", "Between “Write” and “Test”, on passed"]);
 });
 
 test("with one, the places next to it come first", () => {
   assert.deepEqual(labels("a"), ["Between “Write” and “Test”, on passed", "On another way out of “Write”", "Unconnected"]);
-  assert.deepEqual(labels("b"), ["After “Test”", "Unconnected"]);
+  assert.deepEqual(labels("b"), ["Between “Test” and “Leaving Test”, on failed", "On another way out of “Test”", "Unconnected"]);
   assert.deepEqual(labels(null, "a->b"), ["Between “Write” and “Test”", "Unconnected"]);
 });

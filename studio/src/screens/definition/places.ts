@@ -31,8 +31,9 @@ export function placementsOf(definition: Definition, shown: Checked, selected: s
   }
   const unconnected = { label: "Unconnected", place: {} };
   if (places.length > 0) return [...places, unconnected];
-  // Without a selection every edge is a place.
-  const edges = (shown.drawing?.edges ?? []).filter((entry) => shown.edges[entry.id]);
+  // Without a selection every edge is a place, except those to and from nodes that follow from other parts of the text.
+  const written = (id: string) => shown.about[id]?.editable === true;
+  const edges = (shown.drawing?.edges ?? []).filter((entry) => shown.edges[entry.id] && written(entry.from) && written(entry.to));
   return [unconnected, ...edges.map((entry) => ({ label: `Between “${nameOf(entry.from)}” and “${nameOf(entry.to)}”${entry.on ? `, on ${entry.on}` : ""}`, place: { edge: entry.id } }))];
 }
 

@@ -45,6 +45,9 @@ export function useRuns(): Runs {
   return { runs, more: loaded.data?.more ?? false, loading: loaded.loading, error: loaded.error, reload: loaded.reload };
 }
 
+/** The states of runs that have a halt. */
+const WITHOUT_END = new Set(["waiting", "failure", "blocked"]);
+
 /** Why the runs do not go on that have not done what they were for, asked for again once one of them has moved. */
 export function useHalts(runs: RunEntry[]): Record<string, Halt> {
   const { data, reload } = useResource<{ halts: Record<string, Halt> }>("halts", (signal) => get("/halts", signal));
@@ -57,6 +60,15 @@ export function useHalts(runs: RunEntry[]): Record<string, Halt> {
     shown.current = runs;
     if (isNew && !first) again();
   }, [runs]);
+  // A run that moved after the first answer about halts and before that about runs announces nothing further.
+  const asked = useRef(new Set<string>());
+  useEffect(() => {
+    if (!data) return;
+    const lacking = runs.filter((run) => WITHOUT_END.has(run.status) && !data.halts[run.run]).map((run) => `${run.run} ${run.updatedAt}`);
+    if (lacking.every((key) => asked.current.has(key))) return;
+    lacking.forEach((key) => asked.current.add(key));
+    again();
+  }, [data, runs]);
   // What is told of a run that has moved since is not true of it any more.
   return useMemo(() => {
     const halts: Record<string, Halt> = {};
