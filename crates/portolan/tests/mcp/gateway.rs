@@ -185,6 +185,29 @@ fn what_the_step_denies_can_be_hidden() {
     assert!(shows(&mut wire));
 }
 
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn what_is_hidden_and_shown_again_is_announced() {
+    let project = usual();
+    let mut wire = client(&project, &["--hide"]);
+    let shows = |wire: &mut Wire| listed(wire).contains(&"write".to_owned());
+    assert!(shows(&mut wire));
+    // A list that is announced may have changed for another reason.
+    let until = |wire: &mut Wire, shown: bool| loop {
+        while wire.next().expect("an announcement")["method"] != "notifications/tools/list_changed" {}
+        if shows(wire) == shown {
+            break;
+        }
+    };
+    // Another client of the project begins and moves the run, which binds this one as well.
+    let mut other = Wire::to(project.command(&GATE));
+    other.shake_hands("2025-11-25", &json!({}));
+    let now = begun(&mut other);
+    until(&mut wire, false);
+    other.done("Next", &now["actions"]["required"][0]["arguments"]);
+    until(&mut wire, true);
+}
+
 /// Begins a run that binds nobody, as if a program on another machine had begun it. Returns its handle.
 fn elsewhere(project: &Project) -> String {
     let run = begun(&mut project.client(&[]))["run"].as_str().expect("a handle").to_owned();
