@@ -279,7 +279,7 @@ impl Service {
     /// Reads a run after applying the timeouts of its questions.
     async fn peek_in_time(&self, address: &Address) -> Result<Held, ServiceError> {
         let held = self.peek(address).await?;
-        if self.overdue(&held).is_none() && passing(&held).is_none() {
+        if self.overdue(&held).is_none() && passing(&held.definition, &held.run).is_none() {
             self.hooks().run_ended(&held).await;
             return Ok(held);
         }

@@ -1,4 +1,5 @@
 //! What the answers to a question lead to. Each is decided on a copy of the run: nothing is performed, and nothing stored.
+//! Nodes that compute are not passed, since whoever lists questions must not wait for expressions.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +8,7 @@ use portolan_core::present::{Act, Situation};
 use portolan_core::run::{Actor, EffectResult, Event, EventKind, Frame, FramePath, Run};
 use portolan_core::value::{Outcome, Timestamp};
 
+use super::report::passing;
 use crate::definition::Definition;
 
 /// The maximum number of automatic nodes that are passed after an answer.
@@ -51,7 +53,7 @@ fn consequence(definition: &Definition, before: &Run, answer: Event) -> Option<C
     for _ in 0..MOST_PASSED {
         let changes = engine::decide(workflow, &run, &event).ok()?;
         changes.iter().for_each(|change| run.apply(change));
-        let Some(effect) = run.passing() else { return reached(definition, before, &run) };
+        let Some(effect) = passing(definition, &run) else { return reached(definition, before, &run) };
         event = Event { at: event.at, by: Actor::Engine, what: effect.settled(EffectResult::Due, 0) };
     }
     None

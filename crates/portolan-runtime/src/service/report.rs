@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portolan_core::engine::{self, Effect, EffectKind};
 use portolan_core::graph::{CheckBy, Node, Workflow};
-use portolan_core::run::{Actor, Channel, EffectId, EffectResult, Event, EventKind, FramePath, Human, Place};
+use portolan_core::run::{Actor, Channel, EffectId, EffectResult, Event, EventKind, FramePath, Human, Place, Run};
 use portolan_core::value::Outcome;
 
 use super::driven::PendingClaim;
@@ -13,6 +13,7 @@ use super::request::Report;
 use super::view::lifted_by;
 use super::{Caller, Service};
 use crate::conflict::{CommitError, Retries};
+use crate::definition::Definition;
 use crate::drive::{EffectFuture, EffectRequest, Perform, Performers};
 use crate::error::ServiceError;
 use crate::gates::review::ReviewBrief;
@@ -104,7 +105,7 @@ impl Service {
     pub(super) async fn pass(&self, held: &mut Held) -> Result<(), ServiceError> {
         let engine = Caller { by: Actor::Engine, can_ask: false };
         let mut retries = Retries::NONE_SPENT;
-        while let Some(effect) = passing(held) {
+        while let Some(effect) = passing(&held.definition, &held.run) {
             let passed = self.decide(held, effect.settled(EffectResult::Due, self.seed()), &engine).await;
             if matches!(passed, Err(CommitError::Conflict)) {
                 // Another caller may have passed it; otherwise it is passed in the next round.
@@ -199,10 +200,10 @@ fn wanted(held: &Held, node: &Node) -> String {
 }
 
 /// Returns the node that is passed next.
-pub(super) fn passing(held: &Held) -> Option<EffectId> {
-    let effect = held.run.passing()?;
-    let flow = &held.run.frame(&effect.frame)?.flow;
-    (!held.definition.workflow.flow(flow).records).then_some(effect)
+pub(super) fn passing(definition: &Definition, run: &Run) -> Option<EffectId> {
+    let effect = run.passing()?;
+    let flow = &run.frame(&effect.frame)?.flow;
+    (!definition.workflow.flow(flow).records).then_some(effect)
 }
 
 /// Checks whether an effect is a check of the claim at a position.
