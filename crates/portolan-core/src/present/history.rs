@@ -148,7 +148,7 @@ fn change(change: &Change) -> Option<String> {
 
 fn moved(place: &Place) -> String {
     match place {
-        Place::Ready { node } | Place::Passing { node, .. } => format!("`{node}`"),
+        Place::Ready { node } | Place::Passing { node, .. } => format!("now at `{node}`"),
         Place::Checking { node, .. } => format!("checks of `{node}`"),
         Place::Calling { node, retries: 0, .. } => format!("call of `{node}`"),
         Place::Calling { node, retries, .. } => format!("retry {retries} of `{node}`"),

@@ -348,7 +348,7 @@ fn a_check_that_two_calls_perform_is_settled_once() {
         assert_eq!(views.iter().filter(|view| view.claim.is_some()).count(), 1, "one verdict counted");
         let history = world.history(&run);
         assert_eq!(history.matches("checked `slow`").count(), 1, "{history}");
-        assert!(history.ends_with("retry 1 of 3 for `fix`, `fix`\n"), "{history}");
+        assert!(history.ends_with("retry 1 of 3 for `fix`, now at `fix`\n"), "{history}");
     }
 }
 

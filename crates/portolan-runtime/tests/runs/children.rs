@@ -75,7 +75,7 @@ fn the_parent_waits_until_its_children_have_reached_the_join() {
     assert_eq!(file["subject"], "#2 \n→ forked · completed ✓");
     // What is reported at the fork is not what counts.
     assert_eq!(world.next(&parent, "failed").expect("the fork is left").current_step, "sum");
-    assert!(world.history(&parent).ends_with("4 agent ann gathered `a` passed, `b` passed → `sum`\n"));
+    assert!(world.history(&parent).ends_with("4 agent ann gathered `a` passed, `b` passed → now at `sum`\n"));
 }
 
 #[test]

@@ -102,8 +102,8 @@ fn a_record_that_never_reached_the_file_did_not_happen() {
     world.next(&task, "failed").expect("another move is made in its place");
     expect![[r#"
         1 agent ann opened `quick-task`
-        2 agent ann began → `understand`
-        3 agent ann reported failed → retry 1 of 3 for `understand`, `understand`
+        2 agent ann began → now at `understand`
+        3 agent ann reported failed → retry 1 of 3 for `understand`, now at `understand`
     "#]]
     .assert_eq(&world.history(&task));
 }
@@ -116,7 +116,7 @@ fn a_task_that_was_begun_anew_has_a_history_of_its_own() {
     let task = world.begin("1", "execute");
     expect![[r#"
         1 agent ann opened `execute`
-        2 agent ann began → `execute`
+        2 agent ann began → now at `execute`
     "#]]
     .assert_eq(&world.history(&task));
 }

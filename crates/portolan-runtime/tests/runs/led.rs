@@ -140,18 +140,18 @@ fn items_are_led_one_after_the_other() {
     );
     expect![[r#"
         1 portolan opened `outer`
-        2 portolan went on → executed `entry`, `led`
+        2 portolan went on → executed `entry`, now at `led`
         3 portolan went on → 3 items of `led`, item 0 began
-        4 portolan went on → `work` in `0`
-        5 agent ann reported passed in `0` → `done` in `0`
+        4 portolan went on → now at `work` in `0`
+        5 agent ann reported passed in `0` → now at `done` in `0`
         6 portolan went on → ended at `done`: success in `0`, item 0 done, item 1 began
-        7 portolan went on → `work` in `1`
-        8 agent ann reported passed in `1` → `done` in `1`
+        7 portolan went on → now at `work` in `1`
+        8 agent ann reported passed in `1` → now at `done` in `1`
         9 portolan went on → ended at `done`: success in `1`, item 1 done, item 2 began
-        10 portolan went on → `work` in `2`
-        11 agent ann reported passed in `2` → `done` in `2`
-        12 portolan went on → ended at `done`: success in `2`, item 2 done, executed `led`, `result`
-        13 portolan went on → executed `result`, `exit`
+        10 portolan went on → now at `work` in `2`
+        11 agent ann reported passed in `2` → now at `done` in `2`
+        12 portolan went on → ended at `done`: success in `2`, item 2 done, executed `led`, now at `result`
+        13 portolan went on → executed `result`, now at `exit`
         14 portolan went on → executed `exit`, ended at `exit`: success
     "#]]
     .assert_eq(&world.history(&run));
@@ -362,7 +362,7 @@ fn an_agents_workflow_runs_the_function_that_it_names() {
     let run = world.open("led");
     world.start(&run).expect("it starts");
     let history = world.history(&run);
-    assert!(history.contains("executed `ask`, `say` in `get`"), "{history}");
+    assert!(history.contains("executed `ask`, now at `say` in `get`"), "{history}");
     let (service, listed) = (world.service(), "second");
     let library = service.library();
     let one = library.definition(listed).expect("it is sound");

@@ -399,24 +399,24 @@ fn why_a_run_does_not_go_on_is_told_until_it_has_done_what_it_was_for() {
     told += &halt(&world.service(), &run);
     expect![[r#"
         Agent at fix (fix) since 1700000001000
-        2 agent ann began → `fix`
+        2 agent ann began → now at `fix`
         Agent at check (check) since 1700000002000
-        3 agent ann reported passed → `check`
+        3 agent ann reported passed → now at `check`
         Agent at fix (fix) since 1700000003000
-        4 agent ann reported failed → retry 1 of 2 for `check`, `fix`
+        4 agent ann reported failed → retry 1 of 2 for `check`, now at `fix`
         Agent at check (check) since 1700000004000
-        5 agent ann reported passed → `check`
+        5 agent ann reported passed → now at `check`
         Agent at fix (fix) since 1700000005000
-        6 agent ann reported failed → retry 2 of 2 for `check`, `fix`
+        6 agent ann reported failed → retry 2 of 2 for `check`, now at `fix`
         Agent at check (check) since 1700000006000
-        7 agent ann reported passed → `check`
+        7 agent ann reported passed → now at `check`
         Person at ask (ask) since 1700000007000
         asks ask
         8 agent ann reported failed → `ask` asks a person
         Agent at fix (fix) since 1700000008000
-        9 person (relayed by agent ann) reported passed → budgets refilled, `fix`
+        9 person (relayed by agent ann) reported passed → budgets refilled, now at `fix`
         Agent at check (check) since 1700000009000
-        10 agent ann reported passed → `check`
+        10 agent ann reported passed → now at `check`
         nothing
     "#]]
     .assert_eq(&told);

@@ -44,14 +44,14 @@ fn the_history_tells_who_did_what() {
     }
     expect![[r#"
         1 agent ann opened `mend`
-        2 agent ann began → `fix`
-        3 agent ann reported passed → `check`
-        4 agent ann reported failed → retry 1 of 1 for `check`, `fix`
-        5 agent ann reported passed → `check`
+        2 agent ann began → now at `fix`
+        3 agent ann reported passed → now at `check`
+        4 agent ann reported failed → retry 1 of 1 for `check`, now at `fix`
+        5 agent ann reported passed → now at `check`
         6 agent ann reported failed → `ask` asks a person
-        7 person (relayed by agent ann) reported passed → budgets refilled, `fix`
-        8 agent ann reported passed → `check`
-        9 agent ann reported passed → `done`
+        7 person (relayed by agent ann) reported passed → budgets refilled, now at `fix`
+        8 agent ann reported passed → now at `check`
+        9 agent ann reported passed → now at `done`
         10 portolan went on → ended at `done`: success
     "#]]
     .assert_eq(&world.history(&run));
@@ -266,9 +266,9 @@ fn with_any_pass_the_first_to_pass_cancels_the_others_on_the_record() {
     assert_eq!(world.next_in(&run, "a", "passed").expect("a is done").current_step, "sum");
     expect![[r#"
         1 agent ann opened `any`
-        2 agent ann began → `fork`
+        2 agent ann began → now at `fork`
         3 portolan went on → `fork` forks, branch `a` opened, branch `b` opened
-        4 agent ann reported passed in `a` → arrived at `join`, passed in `a`, branch `a` passed, branch `b` cancelled, branch `c` cancelled, `sum`
+        4 agent ann reported passed in `a` → arrived at `join`, passed in `a`, branch `a` passed, branch `b` cancelled, branch `c` cancelled, now at `sum`
     "#]]
     .assert_eq(&world.history(&run));
     let now = world.current(&run).expect("it is there");
@@ -342,7 +342,7 @@ fn where_a_persons_word_is_verified_an_agent_cannot_give_it() {
     let view = wait(service.next(&answer, &person())).expect("a person may");
     assert!(read(&view).message.contains("the key is back"), "{}", read(&view).message);
     expect![[r#"
-        4 person pat (command line) reported passed ("the key is back") → `work`
+        4 person pat (command line) reported passed ("the key is back") → now at `work`
     "#]]
     .assert_eq(&format!("{}\n", world.history(&run).lines().last().expect("a line")));
     let error = refusal(wait(world.service().question(&run, None, &person())));

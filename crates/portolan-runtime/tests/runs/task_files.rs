@@ -576,7 +576,7 @@ fn one_file_has_one_history_by_whatever_name_it_is_reached() {
     let roundabout = world.path("tasks/../tasks/1.json").to_string_lossy().into_owned();
     let other = Address::Task(roundabout);
     world.next(&other, "passed").expect("it goes on");
-    let expected = "1 agent ann opened `execute`\n2 agent ann began → `execute`\n3 agent ann reported passed → `end_success`\n4 portolan went on → ended at `end_success`: success\n";
+    let expected = "1 agent ann opened `execute`\n2 agent ann began → now at `execute`\n3 agent ann reported passed → now at `end_success`\n4 portolan went on → ended at `end_success`: success\n";
     assert_eq!(world.history(&task), expected);
     assert_eq!(world.history(&other), expected);
     assert_eq!(wait(world.service().list(false, 10)).expect("a list").len(), 1);

@@ -499,28 +499,28 @@ fn a_run_that_refutes_something_is_shown_and_written() {
     let run: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!((&run["is_replayed"], run["events"].as_array().map(Vec::is_empty)), (&true.into(), Some(false)));
     expect![[r#"
-            1  agent agent began → `look`
-            2  portolan went on → `look.work`
-            3  agent agent reported passed → set `tired`, `look.leave`
-            4  portolan went on → `look.leave` leads to `again`, `again`
+            1  agent agent began → now at `look`
+            2  portolan went on → now at `look.work`
+            3  agent agent reported passed → set `tired`, now at `look.leave`
+            4  portolan went on → `look.leave` leads to `again`, now at `again`
         it is at `again`; next: the engine continues by itself
         exit: 0
     "#]]
     .assert_eq(&project.says("simulate trapped.yaml --replay runs/trapped-cannot-finish-1.json"));
     project.write("trapped.yaml", TRAPPED.replace("{ to: again, when: tired }", "{ to: done, when: tired }"));
     expect![[r#"
-            1  agent agent began → `look`
-            2  portolan went on → `look.work`
-            3  agent agent reported passed → set `tired`, `look.leave`
-            4  portolan went on → `look.leave` leads to `done`, `done`
+            1  agent agent began → now at `look`
+            2  portolan went on → now at `look.work`
+            3  agent agent reported passed → set `tired`, now at `look.leave`
+            4  portolan went on → `look.leave` leads to `done`, now at `done`
         it is at `done`; next: the engine continues by itself
         exit: 0
     "#]]
     .assert_eq(&project.says("simulate trapped.yaml --replay runs/trapped-cannot-finish-1.json"));
     project.write("trapped.yaml", TRAPPED.replace("tired", "weary"));
     expect![[r#"
-            1  agent agent began → `look`
-            2  portolan went on → `look.work`
+            1  agent agent began → now at `look`
+            2  portolan went on → now at `look.work`
         it is at `look.work`; next: `passed`
         stderr: event 3 is refused: the step does not give `tired`; leave out what the step is not declared to give
         exit: 1

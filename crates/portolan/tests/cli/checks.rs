@@ -75,13 +75,13 @@ fn a_step_passes_when_the_checks_of_the_project_hold() {
     assert_eq!(runs(&project), 2, "what held for the same content is not run again");
     expect![[r#"
            1  <time>  agent tester opened `wanted`
-           2  <time>  agent tester began → `work`
+           2  <time>  agent tester began → now at `work`
            3  <time>  agent tester reported passed → checks of `work`
            4  <time>  portolan checked `tests` of `work`: it did not hold: `sh test.sh` did not pass: two tests fail
-           5  <time>  portolan checked `written` of `work`: it held: this project has no `docs`, according to `.portolan/checks.yaml` → retry 1 of 3 for `work`, `work`
+           5  <time>  portolan checked `written` of `work`: it held: this project has no `docs`, according to `.portolan/checks.yaml` → retry 1 of 3 for `work`, now at `work`
            6  <time>  agent tester reported passed → checks of `work`
            7  <time>  portolan checked `tests` of `work`: it held
-           8  <time>  portolan checked `written` of `work`: it held: this project has no `docs`, according to `.portolan/checks.yaml` → budget of `work` refilled, `done`
+           8  <time>  portolan checked `written` of `work`: it held: this project has no `docs`, according to `.portolan/checks.yaml` → budget of `work` refilled, now at `done`
            9  <time>  portolan went on → ended at `done`: success
         exit: 0
     "#]].assert_eq(&project.says(&format!("runs events {run}")));

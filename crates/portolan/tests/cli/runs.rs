@@ -113,8 +113,8 @@ fn a_run_at_work_is_shown_with_its_calls() {
     .assert_eq(&project.says(&format!("runs show {run} --format json")));
     expect![[r#"
            1  <time>  agent tester opened `small`
-           2  <time>  agent tester began → `work`
-           3  <time>  agent tester reported passed → `verify`
+           2  <time>  agent tester began → now at `work`
+           3  <time>  agent tester reported passed → now at `verify`
         exit: 0
     "#]]
     .assert_eq(&project.says(&format!("runs events {run}")));
@@ -179,12 +179,12 @@ fn a_person_who_is_asked_answers_and_the_agent_goes_on() {
     .assert_eq(&project.says_to(&["runs", "answer", &run, "passed", "--note", "the key is in the vault"]));
     expect![[r#"
            1  <time>  agent tester opened `small`
-           2  <time>  agent tester began → `work`
-           3  <time>  agent tester reported passed → `verify`
-           4  <time>  agent tester reported failed → retry 1 of 1 for `verify`, `work`
-           5  <time>  agent tester reported passed → `verify`
+           2  <time>  agent tester began → now at `work`
+           3  <time>  agent tester reported passed → now at `verify`
+           4  <time>  agent tester reported failed → retry 1 of 1 for `verify`, now at `work`
+           5  <time>  agent tester reported passed → now at `verify`
            6  <time>  agent tester reported failed → `stuck` asks a person
-           7  <time>  person ada (command line) reported passed ("the key is in the vault") → budgets refilled, `work`
+           7  <time>  person ada (command line) reported passed ("the key is in the vault") → budgets refilled, now at `work`
         exit: 0
     "#]]
     .assert_eq(&project.says(&format!("runs events {run}")));
@@ -272,12 +272,12 @@ fn a_person_gives_the_value_that_was_in_the_way() {
     ]));
     expect![[r#"
            1  <time>  agent tester opened `items`
-           2  <time>  agent tester began → `all`
-           3  <time>  portolan went on → `all.find`
-           4  <time>  agent tester reported passed → `all.each`
+           2  <time>  agent tester began → now at `all`
+           3  <time>  portolan went on → now at `all.find`
+           4  <time>  agent tester reported passed → now at `all.each`
            5  <time>  portolan went on → `all.each` waits for a person: no progress
-           6  <time>  person ada (command line) reported passed → set `items`, set `label`, `all.each`
-           7  <time>  portolan went on → pass 1 of `all.each`, `all.see` in `all.each`
+           6  <time>  person ada (command line) reported passed → set `items`, set `label`, now at `all.each`
+           7  <time>  portolan went on → pass 1 of `all.each`, now at `all.see` in `all.each`
         exit: 0
     "#]]
     .assert_eq(&project.says(&format!("runs events {run}")));
@@ -400,7 +400,7 @@ fn a_run_is_called_off_with_a_reason() {
     .assert_eq(&project.says_to(&["runs", "cancel", &run, "--reason", "not needed"]));
     expect![[r#"
            1  <time>  agent tester opened `small`
-           2  <time>  agent tester began → `work`
+           2  <time>  agent tester began → now at `work`
            3  <time>  person ada (command line) cancelled the run: not needed → ended at `work`: cancelled
         exit: 0
     "#]]
@@ -495,8 +495,8 @@ fn a_task_file_is_a_run_too() {
     .assert_eq(&project.says(&format!("runs show {task}")));
     expect![[r#"
            1  <time>  agent tester opened `small`
-           2  <time>  agent tester began → `work`
-           3  <time>  agent tester reported passed → `verify`
+           2  <time>  agent tester began → now at `work`
+           3  <time>  agent tester reported passed → now at `verify`
         exit: 0
     "#]]
     .assert_eq(&project.says(&format!("runs events {task}")));

@@ -35,30 +35,30 @@ fn the_open_runs_of_an_earlier_store_are_shown() {
     .assert_eq(&project.says("runs list --all"));
     expect![[r#"
            1  <time>  agent ann opened `mend`
-           2  <time>  agent ann began → `fix`
-           3  <time>  agent ann reported passed → `check`
+           2  <time>  agent ann began → now at `fix`
+           3  <time>  agent ann reported passed → now at `check`
            4  <time>  agent ann reported passed → checks of `check`
-           5  <time>  portolan checked `notes` of `check`: it did not hold: `notes.txt` does not exist → retry 1 of 1 for `check`, `fix`
+           5  <time>  portolan checked `notes` of `check`: it did not hold: `notes.txt` does not exist → retry 1 of 1 for `check`, now at `fix`
         exit: 0
     "#]].assert_eq(&project.says("runs events umkpxfj7"));
     expect![[r#"
            1  <time>  agent ann opened `choose`
-           2  <time>  agent ann began → `first.look`
+           2  <time>  agent ann began → now at `first.look`
            3  <time>  agent ann reported passed → `first.go` asks a person
         exit: 0
     "#]]
     .assert_eq(&project.says("runs events cswncse4"));
     expect![[r#"
            1  <time>  person unknown (command line) opened `size`
-           2  <time>  portolan went on → executed `entry`, `info`
+           2  <time>  portolan went on → executed `entry`, now at `info`
            3  <time>  portolan went on → call of `info`
-           4  <time>  portolan took an answer → executed `info`, `size`
+           4  <time>  portolan took an answer → executed `info`, now at `size`
         exit: 0
     "#]]
     .assert_eq(&project.says("runs events 2jtwh7yk"));
     expect![[r#"
            1  <time>  person unknown (command line) opened `states`
-           2  <time>  portolan went on → executed `start`, `greet`
+           2  <time>  portolan went on → executed `start`, now at `greet`
            3  <time>  portolan went on → work on `greet`, attempt 1
            4  <time>  portolan heard the model → not accepted: `long` (`len(output) >= 10` does not hold), attempt 2, waits: the state has used 1 of 1 `model_calls`
         exit: 0
@@ -108,10 +108,10 @@ fn the_open_runs_of_an_earlier_store_go_on() {
     .assert_eq(&project.says("runs show cswncse4"));
     expect![[r#"
            1  <time>  agent ann opened `choose`
-           2  <time>  agent ann began → `first.look`
+           2  <time>  agent ann began → now at `first.look`
            3  <time>  agent ann reported passed → `first.go` asks a person
-           4  <time>  portolan timed out waiting for an answer → `last`
-           5  <time>  portolan went on → `last.tidy`
+           4  <time>  portolan timed out waiting for an answer → now at `last`
+           5  <time>  portolan went on → now at `last.tidy`
         exit: 0
     "#]]
     .assert_eq(&project.says("runs events cswncse4"));

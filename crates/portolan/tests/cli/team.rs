@@ -67,7 +67,10 @@ fn a_run_of_one_machine_is_seen_and_ended_on_another() {
     let cancelled = there.says(&format!("runs cancel {run} --reason done"));
     assert!(cancelled.contains("exit: 0"), "{cancelled}");
     let events = here.says(&format!("runs events {run}"));
-    assert!(events.contains("agent tester reported passed → `verify`") && events.contains("cancelled"), "{events}");
+    assert!(
+        events.contains("agent tester reported passed → now at `verify`") && events.contains("cancelled"),
+        "{events}"
+    );
     assert!(!here.project.path().join(".portolan/runs.db").exists(), "nothing is stored beside it");
 }
 

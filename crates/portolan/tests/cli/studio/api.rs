@@ -119,9 +119,9 @@ fn a_run_is_told_at_each_of_its_moments() {
     expect![[r#"
         [
             "agent tester opened `small`",
-            "agent tester began → `work`",
-            "agent tester reported passed → `verify`",
-            "agent tester reported failed → retry 1 of 1 for `verify`, `work`",
+            "agent tester began → now at `work`",
+            "agent tester reported passed → now at `verify`",
+            "agent tester reported failed → retry 1 of 1 for `verify`, now at `work`",
         ]
     "#]]
     .assert_debug_eq(&texts);

@@ -14,10 +14,10 @@ fn branches_work_side_by_side_on_what_came_before_the_fork() {
          first -> f\nf -> a\nf -> b\na -> j\nb -> j\nj -> last\nlast -> end",
         "says begun\n@a says one\n@b says two",
         expect![[r#"
-            portolan went on → executed `start`, `first`
+            portolan went on → executed `start`, now at `first`
             portolan went on → work on `first`, attempt 1
                 ask model in 2 messages: the input
-            portolan heard the model (10 tokens in, 5 out) → accepted, set `start`, executed `first`, `f`
+            portolan heard the model (10 tokens in, 5 out) → accepted, set `start`, executed `first`, now at `f`
             portolan went on → executed `f`, `f` forks, branch `a` opened, branch `b` opened
             portolan went on → work on `a` in `a`, attempt 1
             portolan went on → work on `b` in `b`, attempt 1
@@ -25,8 +25,8 @@ fn branches_work_side_by_side_on_what_came_before_the_fork() {
                 in `b` ask model in 2 messages: begun
             portolan heard the model (10 tokens in, 5 out) in `a` → accepted: `seen`, set `mark`, set `both`, executed `a`, arrived at `j`, passed in `a`, branch `a` passed
                 in `b` ask model in 2 messages: begun
-            portolan heard the model (10 tokens in, 5 out) in `b` → accepted: `alone`, set `both`, executed `b`, arrived at `j`, passed in `b`, branch `b` passed, executed `j`, `last`
-            portolan went on → work on `last`, attempt 1, accepted: `all`, `set`, executed `last`, `end`
+            portolan heard the model (10 tokens in, 5 out) in `b` → accepted: `alone`, set `both`, executed `b`, arrived at `j`, passed in `b`, branch `b` passed, executed `j`, now at `last`
+            portolan went on → work on `last`, attempt 1, accepted: `all`, `set`, executed `last`, now at `end`
             portolan went on → executed `end`, ended at `end`: success
             success with {"a":"one","b":"two"} (4 attempts, 3 model calls, 0 tools)
         "#]],
@@ -48,7 +48,7 @@ fn what_a_failed_attempt_in_a_branch_has_set_is_undone_there_alone() {
          @b says two
          @a says three",
         expect![[r#"
-            portolan went on → executed `start`, `f`
+            portolan went on → executed `start`, now at `f`
             portolan went on → executed `f`, `f` forks, branch `a` opened, branch `b` opened
             portolan went on → work on `a` in `a`, attempt 1
             portolan went on → work on `b` in `b`, attempt 1
@@ -65,8 +65,8 @@ fn what_a_failed_attempt_in_a_branch_has_set_is_undone_there_alone() {
                 in `b` ask model in 4 messages: {"set":"from_b"}
             portolan heard the model (10 tokens in, 5 out) in `b` → accepted, executed `b`, arrived at `j`, passed in `b`, branch `b` passed
                 in `a` ask model in 6 messages: The result was not accepted (attempt 1 of 2). Not met:
-            portolan heard the model (10 tokens in, 5 out) in `a` → accepted: `second`, executed `a`, arrived at `j`, passed in `a`, branch `a` passed, executed `j`, `last`
-            portolan went on → work on `last`, attempt 1, accepted: `set`, executed `last`, `end`
+            portolan heard the model (10 tokens in, 5 out) in `a` → accepted: `second`, executed `a`, arrived at `j`, passed in `a`, branch `a` passed, executed `j`, now at `last`
+            portolan went on → work on `last`, attempt 1, accepted: `set`, executed `last`, now at `end`
             portolan went on → executed `end`, ended at `end`: success
             success with {"a":"three","b":"two"} (4 attempts, 5 model calls, 0 tools)
         "#]],
@@ -83,7 +83,7 @@ fn a_branch_that_waits_holds_up_its_join_and_no_other_branch() {
          f -> a\nf -> b\na -> j\nb -> j\nj -> end",
         "@a asks send {}\n@a done 1\n@b says two\n@a answer yes\n@a says one",
         expect![[r#"
-            portolan went on → executed `start`, `f`
+            portolan went on → executed `start`, now at `f`
             portolan went on → executed `f`, `f` forks, branch `a` opened, branch `b` opened
             portolan went on → work on `a` in `a`, attempt 1
             portolan went on → work on `b` in `b`, attempt 1
@@ -97,7 +97,7 @@ fn a_branch_that_waits_holds_up_its_join_and_no_other_branch() {
             portolan heard the model (10 tokens in, 5 out) in `b` → accepted, executed `b`, arrived at `j`, passed in `b`, branch `b` passed
             portolan answered "yes" in `a`
                 in `a` ask model in 4 messages: yes
-            portolan heard the model (10 tokens in, 5 out) in `a` → accepted, executed `a`, arrived at `j`, passed in `a`, branch `a` passed, executed `j`, `end`
+            portolan heard the model (10 tokens in, 5 out) in `a` → accepted, executed `a`, arrived at `j`, passed in `a`, branch `a` passed, executed `j`, now at `end`
             portolan went on → executed `end`, ended at `end`: success
             success with {"a":"one","b":"two"} (2 attempts, 3 model calls, 1 tools)
         "#]],
@@ -116,7 +116,7 @@ fn of_any_branch_the_first_counts_and_a_branch_that_fails_sets_nothing() {
          f -> a\nf -> b\nf -> c\na -> j\nb -> j\nc -> j\nj -> last\nlast -> end",
         "@a says one\n@b says two",
         expect![[r#"
-            portolan went on → executed `start`, `f`
+            portolan went on → executed `start`, now at `f`
             portolan went on → executed `f`, `f` forks, branch `a` opened, branch `b` opened, branch `c` opened
             portolan went on → work on `a` in `a`, attempt 1
             portolan went on → work on `b` in `b`, attempt 1
@@ -127,8 +127,8 @@ fn of_any_branch_the_first_counts_and_a_branch_that_fails_sets_nothing() {
             portolan heard the model (10 tokens in, 5 out) in `a` → not accepted: `never` (`false` does not hold), `a` failed: `a` was attempted once, and does not meet `never` (`false` does not hold), ended at `a`: failure in `a`, branch `a` failed
                 in `b` ask model in 2 messages: the input
                 in `c` ask model in 2 messages: the input
-            portolan heard the model (10 tokens in, 5 out) in `b` → accepted, set `from`, executed `b`, arrived at `j`, passed in `b`, branch `b` passed, branch `c` cancelled, executed `j`, `last`
-            portolan went on → work on `last`, attempt 1, accepted: `set`, executed `last`, `end`
+            portolan heard the model (10 tokens in, 5 out) in `b` → accepted, set `from`, executed `b`, arrived at `j`, passed in `b`, branch `b` passed, branch `c` cancelled, executed `j`, now at `last`
+            portolan went on → work on `last`, attempt 1, accepted: `set`, executed `last`, now at `end`
             portolan went on → executed `end`, ended at `end`: success
             success with {"b":"two"} (4 attempts, 2 model calls, 0 tools)
         "#]],
@@ -145,7 +145,7 @@ fn a_branch_that_fails_ends_the_others() {
          f -> a\nf -> b\na -> j\nb -> j\nj -> end",
         "@a says one",
         expect![[r#"
-            portolan went on → executed `start`, `f`
+            portolan went on → executed `start`, now at `f`
             portolan went on → executed `f`, `f` forks, branch `a` opened, branch `b` opened
             portolan went on → work on `a` in `a`, attempt 1
             portolan went on → work on `b` in `b`, attempt 1

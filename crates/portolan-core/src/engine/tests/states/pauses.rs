@@ -8,7 +8,7 @@ fn tools_are_used_side_by_side_and_told_in_order() {
         "a: tools web/search files/read\na -> end",
         "asks web_search {\"q\": 1}; files_read {\"p\": 2}; nothing {}; web_search [1]; web_search {\ndone {\"hits\": 3}\nfails no such file\nsays ok",
         expect![[r#"
-            portolan went on → executed `start`, `a`
+            portolan went on → executed `start`, now at `a`
             portolan went on → work on `a`, attempt 1
                 ask model in 2 messages: the input
             portolan heard the model (10 tokens in, 5 out), who asks for `web_search`, `files_read`, `nothing`, `web_search` and `web_search`
@@ -18,7 +18,7 @@ fn tools_are_used_side_by_side_and_told_in_order() {
                 use files/read {"p":2} (call-0-1)
             portolan could not use the tool of call `call-0-1`: no such file
                 ask model in 8 messages: Error: the arguments are not valid JSON: EOF while parsing an object at line 1 column 1
-            portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
+            portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, now at `end`
             portolan went on → executed `end`, ended at `end`: success
             success with "ok" (1 attempts, 2 model calls, 2 tools)
         "#]],
@@ -31,7 +31,7 @@ fn a_tool_that_waits_is_answered_and_its_conversation_goes_on() {
         "a: tools ask search\na -> end",
         "asks search {}; ask {\"who\": \"bob\"}\ndone 1\nwaits \"sent\"\ngo\nanswer \"bob says yes\"\nsays ok",
         expect![[r#"
-            portolan went on → executed `start`, `a`
+            portolan went on → executed `start`, now at `a`
             portolan went on → work on `a`, attempt 1
                 ask model in 2 messages: the input
             portolan heard the model (10 tokens in, 5 out), who asks for `search` and `ask`
@@ -43,7 +43,7 @@ fn a_tool_that_waits_is_answered_and_its_conversation_goes_on() {
             go: refused out_of_place: `a` is waiting for an answer; give the answer, or give up the state
             portolan answered "bob says yes"
                 ask model in 5 messages: bob says yes
-            portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
+            portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, now at `end`
             portolan went on → executed `end`, ended at `end`: success
             success with "ok" (1 attempts, 2 model calls, 2 tools)
         "#]],
@@ -52,18 +52,18 @@ fn a_tool_that_waits_is_answered_and_its_conversation_goes_on() {
         "a: tools pay\na -> end",
         "asks pay {}\nbreaks {\"paid\": 1}\ngo\nsays ok",
         expect![[r#"
-        portolan went on → executed `start`, `a`
-        portolan went on → work on `a`, attempt 1
-            ask model in 2 messages: the input
-        portolan heard the model (10 tokens in, 5 out), who asks for `pay`
-            use pay {} (call-0-0)
-        portolan used the tool of call `call-0-0`, which stops the run → waits: a tool has stopped the run
-        portolan let it continue
-            ask model in 4 messages: {"paid":1}
-        portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
-        portolan went on → executed `end`, ended at `end`: success
-        success with "ok" (1 attempts, 2 model calls, 1 tools)
-    "#]],
+            portolan went on → executed `start`, now at `a`
+            portolan went on → work on `a`, attempt 1
+                ask model in 2 messages: the input
+            portolan heard the model (10 tokens in, 5 out), who asks for `pay`
+                use pay {} (call-0-0)
+            portolan used the tool of call `call-0-0`, which stops the run → waits: a tool has stopped the run
+            portolan let it continue
+                ask model in 4 messages: {"paid":1}
+            portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, now at `end`
+            portolan went on → executed `end`, ended at `end`: success
+            success with "ok" (1 attempts, 2 model calls, 1 tools)
+        "#]],
     );
 }
 
@@ -73,48 +73,48 @@ fn whoever_does_not_answer_is_asked_again_later() {
         "a:\na -> end",
         "down\ndown\nsays ok",
         expect![[r#"
-        portolan went on → executed `start`, `a`
-        portolan went on → work on `a`, attempt 1
-            ask model in 2 messages: the input
-        portolan got no answer from the model: the provider says overloaded
-            ask model in 2 messages not before 1001: the input
-        portolan got no answer from the model: the provider says overloaded
-            ask model in 2 messages not before 2002: the input
-        portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
-        portolan went on → executed `end`, ended at `end`: success
-        success with "ok" (1 attempts, 1 model calls, 0 tools)
-    "#]],
+            portolan went on → executed `start`, now at `a`
+            portolan went on → work on `a`, attempt 1
+                ask model in 2 messages: the input
+            portolan got no answer from the model: the provider says overloaded
+                ask model in 2 messages not before 1001: the input
+            portolan got no answer from the model: the provider says overloaded
+                ask model in 2 messages not before 2002: the input
+            portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, now at `end`
+            portolan went on → executed `end`, ended at `end`: success
+            success with "ok" (1 attempts, 1 model calls, 0 tools)
+        "#]],
     );
     story(
         "a: judge good\na -> end",
         "says x\ndown\nyes good",
         expect![[r#"
-        portolan went on → executed `start`, `a`
-        portolan went on → work on `a`, attempt 1
-            ask model in 2 messages: the input
-        portolan heard the model (10 tokens in, 5 out) → 1 to judge
-            ask judge 1 in 2 messages: The objective of the step: do it
-        portolan got no answer from judge 1: the provider says overloaded → 1 to judge
-            ask judge 1 in 2 messages not before 1002: The objective of the step: do it
-        portolan heard judge 1 (10 tokens in, 5 out) → accepted: `good` (because), executed `a`, `end`
-        portolan went on → executed `end`, ended at `end`: success
-        success with "x" (1 attempts, 2 model calls, 0 tools)
-    "#]],
+            portolan went on → executed `start`, now at `a`
+            portolan went on → work on `a`, attempt 1
+                ask model in 2 messages: the input
+            portolan heard the model (10 tokens in, 5 out) → 1 to judge
+                ask judge 1 in 2 messages: The objective of the step: do it
+            portolan got no answer from judge 1: the provider says overloaded → 1 to judge
+                ask judge 1 in 2 messages not before 1002: The objective of the step: do it
+            portolan heard judge 1 (10 tokens in, 5 out) → accepted: `good` (because), executed `a`, now at `end`
+            portolan went on → executed `end`, ended at `end`: success
+            success with "x" (1 attempts, 2 model calls, 0 tools)
+        "#]],
     );
     story(
         "a:\na -> end",
         "dead\ngo\nsays ok",
         expect![[r#"
-        portolan went on → executed `start`, `a`
-        portolan went on → work on `a`, attempt 1
-            ask model in 2 messages: the input
-        portolan got no answer from the model: the provider says refused-key → waits: the provider says refused-key
-        portolan let it continue
-            ask model in 2 messages: the input
-        portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
-        portolan went on → executed `end`, ended at `end`: success
-        success with "ok" (1 attempts, 1 model calls, 0 tools)
-    "#]],
+            portolan went on → executed `start`, now at `a`
+            portolan went on → work on `a`, attempt 1
+                ask model in 2 messages: the input
+            portolan got no answer from the model: the provider says refused-key → waits: the provider says refused-key
+            portolan let it continue
+                ask model in 2 messages: the input
+            portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, now at `end`
+            portolan went on → executed `end`, ended at `end`: success
+            success with "ok" (1 attempts, 1 model calls, 0 tools)
+        "#]],
     );
 }
 
@@ -125,7 +125,7 @@ fn after_a_limit_of_time_a_failed_attempt_is_followed_by_the_next() {
         "a: check long = $length(output) > 5 | retries 3 | ms 2\na -> end",
         "says no\nsays not\ngo\nsays long enough",
         expect![[r#"
-            portolan went on → executed `start`, `a`
+            portolan went on → executed `start`, now at `a`
             portolan went on → work on `a`, attempt 1
                 ask model in 2 messages: the input
             portolan heard the model (10 tokens in, 5 out) → not accepted: `long` (`$length(output) > 5` does not hold), attempt 2
@@ -133,7 +133,7 @@ fn after_a_limit_of_time_a_failed_attempt_is_followed_by_the_next() {
             portolan heard the model (10 tokens in, 5 out) → not accepted: `long` (`$length(output) > 5` does not hold), waits: the state has used 2 of 2 `ms`
             portolan let it continue → more `ms` may be used, attempt 3
                 ask model in 6 messages: The result was not accepted (attempt 2 of 4). Not met:
-            portolan heard the model (10 tokens in, 5 out) → accepted: `long`, executed `a`, `end`
+            portolan heard the model (10 tokens in, 5 out) → accepted: `long`, executed `a`, now at `end`
             portolan went on → executed `end`, ended at `end`: success
             success with "long enough" (3 attempts, 3 model calls, 0 tools)
         "#]],
@@ -146,7 +146,7 @@ fn at_a_limit_a_person_grants_as_much_again_or_gives_up() {
         "a: tools t | calls 1\na -> end",
         "asks t {}\ndone 1\ngo\nsays ok",
         expect![[r#"
-            portolan went on → executed `start`, `a`
+            portolan went on → executed `start`, now at `a`
             portolan went on → work on `a`, attempt 1
                 ask model in 2 messages: the input
             portolan heard the model (10 tokens in, 5 out), who asks for `t`
@@ -154,7 +154,7 @@ fn at_a_limit_a_person_grants_as_much_again_or_gives_up() {
             portolan used the tool of call `call-0-0` → waits: the state has used 1 of 1 `model_calls`
             portolan let it continue → more `model_calls` may be used
                 ask model in 4 messages: 1
-            portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
+            portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, now at `end`
             portolan went on → executed `end`, ended at `end`: success
             success with "ok" (1 attempts, 2 model calls, 1 tools)
         "#]],
@@ -163,7 +163,7 @@ fn at_a_limit_a_person_grants_as_much_again_or_gives_up() {
         "a: tools t | turns 1 \na -> end",
         "asks t {}\ndone 1\ngive-up",
         expect![[r#"
-            portolan went on → executed `start`, `a`
+            portolan went on → executed `start`, now at `a`
             portolan went on → work on `a`, attempt 1
                 ask model in 2 messages: the input
             portolan heard the model (10 tokens in, 5 out), who asks for `t`
@@ -177,12 +177,12 @@ fn at_a_limit_a_person_grants_as_much_again_or_gives_up() {
         "a: nobody | visits 2\na -> a\na -x-> end",
         "go\ngive-up",
         expect![[r#"
-            portolan went on → executed `start`, `a`
-            portolan went on → work on `a`, attempt 1, accepted, executed `a`, `a`
-            portolan went on → work on `a`, attempt 1, accepted, executed `a`, `a`
+            portolan went on → executed `start`, now at `a`
+            portolan went on → work on `a`, attempt 1, accepted, executed `a`, now at `a`
+            portolan went on → work on `a`, attempt 1, accepted, executed `a`, now at `a`
             portolan went on → work on `a`, waits: the state has used 2 of 2 `visits`
-            portolan let it continue → more `visits` may be used, attempt 1, accepted, executed `a`, `a`
-            portolan went on → work on `a`, attempt 1, accepted, executed `a`, `a`
+            portolan let it continue → more `visits` may be used, attempt 1, accepted, executed `a`, now at `a`
+            portolan went on → work on `a`, attempt 1, accepted, executed `a`, now at `a`
             portolan went on → work on `a`, waits: the state has used 4 of 4 `visits`
             portolan gave up → `a` failed: `a` was given up: the state has used 4 of 4 `visits`, ended at `a`: failure
             failure: `a` was given up: the state has used 4 of 4 `visits` (4 attempts, 0 model calls, 0 tools)
@@ -196,15 +196,15 @@ fn a_circle_of_states_waits_after_as_many_steps_as_it_may_make() {
         "# few steps\na: nobody\na -> a\na -x-> end",
         "go\ngive-up",
         expect![[r#"
-            portolan went on → executed `start`, `a`
-            portolan went on → executed `a`, `a`
-            portolan went on → executed `a`, `a`
-            portolan went on → executed `a`, `a`
+            portolan went on → executed `start`, now at `a`
+            portolan went on → executed `a`, now at `a`
+            portolan went on → executed `a`, now at `a`
+            portolan went on → executed `a`, now at `a`
             portolan went on → `a` waits: the run has used 4 of 4 `steps`
-            portolan let it continue → more `steps` may be used, attempt 1, accepted, executed `a`, `a`
-            portolan went on → executed `a`, `a`
-            portolan went on → executed `a`, `a`
-            portolan went on → executed `a`, `a`
+            portolan let it continue → more `steps` may be used, attempt 1, accepted, executed `a`, now at `a`
+            portolan went on → executed `a`, now at `a`
+            portolan went on → executed `a`, now at `a`
+            portolan went on → executed `a`, now at `a`
             portolan went on → `a` waits: the run has used 8 of 8 `steps`
             portolan gave up → `a` failed: `a` was given up: the run has used 8 of 8 `steps`, ended at `a`: failure
             failure: `a` was given up: the run has used 8 of 8 `steps` (1 attempts, 0 model calls, 0 tools)
@@ -219,12 +219,12 @@ fn without_an_attempt_left_the_best_counts_or_a_person_decides() {
         &format!("a: {two} | retries 1 | best | check no = false\na -> end"),
         "says ab\nsays b",
         expect![[r#"
-            portolan went on → executed `start`, `a`
+            portolan went on → executed `start`, now at `a`
             portolan went on → work on `a`, attempt 1
                 ask model in 2 messages: the input
             portolan heard the model (10 tokens in, 5 out) → not accepted: `no` (`false` does not hold), attempt 2
                 ask model in 4 messages: The result was not accepted (attempt 1 of 2). Not met:
-            portolan heard the model (10 tokens in, 5 out) → not accepted: `ab` (`$contains(output, 'ab')` does not hold), `no` (`false` does not hold), accepted: `ab`, `b`, without `no` (`false` does not hold), executed `a`, `end`
+            portolan heard the model (10 tokens in, 5 out) → not accepted: `ab` (`$contains(output, 'ab')` does not hold), `no` (`false` does not hold), accepted: `ab`, `b`, without `no` (`false` does not hold), executed `a`, now at `end`
             portolan went on → executed `end`, ended at `end`: success
             success with "ab" (2 attempts, 2 model calls, 0 tools)
         "#]],
@@ -233,26 +233,26 @@ fn without_an_attempt_left_the_best_counts_or_a_person_decides() {
         &format!("a: {two} | retries 0 | ask\na -> end"),
         "says x\nanswer use a and b\nsays ab",
         expect![[r#"
-        portolan went on → executed `start`, `a`
-        portolan went on → work on `a`, attempt 1
-            ask model in 2 messages: the input
-        portolan heard the model (10 tokens in, 5 out) → not accepted: `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), waits: no attempts are left; a person decides
-        portolan answered "use a and b" → 2 attempts are allowed, attempt 2
-            ask model in 4 messages: The result was not accepted (attempt 1 of 2). Not met:
-        portolan heard the model (10 tokens in, 5 out) → accepted: `ab`, `b`, executed `a`, `end`
-        portolan went on → executed `end`, ended at `end`: success
-        success with "ab" (2 attempts, 2 model calls, 0 tools)
-    "#]],
+            portolan went on → executed `start`, now at `a`
+            portolan went on → work on `a`, attempt 1
+                ask model in 2 messages: the input
+            portolan heard the model (10 tokens in, 5 out) → not accepted: `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), waits: no attempts are left; a person decides
+            portolan answered "use a and b" → 2 attempts are allowed, attempt 2
+                ask model in 4 messages: The result was not accepted (attempt 1 of 2). Not met:
+            portolan heard the model (10 tokens in, 5 out) → accepted: `ab`, `b`, executed `a`, now at `end`
+            portolan went on → executed `end`, ended at `end`: success
+            success with "ab" (2 attempts, 2 model calls, 0 tools)
+        "#]],
     );
     story(
         &format!("a: {two} | retries 0 | ask\na -> end"),
         "says x\naccept",
         expect![[r#"
-            portolan went on → executed `start`, `a`
+            portolan went on → executed `start`, now at `a`
             portolan went on → work on `a`, attempt 1
                 ask model in 2 messages: the input
             portolan heard the model (10 tokens in, 5 out) → not accepted: `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), waits: no attempts are left; a person decides
-            portolan accepted the best attempt → accepted, without `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), executed `a`, `end`
+            portolan accepted the best attempt → accepted, without `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), executed `a`, now at `end`
             portolan went on → executed `end`, ended at `end`: success
             success with "x" (1 attempts, 1 model calls, 0 tools)
         "#]],
@@ -261,7 +261,7 @@ fn without_an_attempt_left_the_best_counts_or_a_person_decides() {
         &format!("a: {two} | retries 0 | ask\na -> end"),
         "says x\ngo\nsays y\ngive-up",
         expect![[r#"
-            portolan went on → executed `start`, `a`
+            portolan went on → executed `start`, now at `a`
             portolan went on → work on `a`, attempt 1
                 ask model in 2 messages: the input
             portolan heard the model (10 tokens in, 5 out) → not accepted: `ab` (`$contains(output, 'ab')` does not hold), `b` (`$contains(output, 'b')` does not hold), waits: no attempts are left; a person decides
@@ -280,7 +280,7 @@ fn what_a_failed_attempt_has_written_is_undone() {
         "a: tools shared_set shared_get | check ok = output = 'ok' | set seen = output\nb: tools shared_get\na -> b\nb -> end",
         "asks shared_set {\"name\": \"n\", \"value\": 1}\nsays no\nasks shared_get {}\nasks shared_set {\"name\": \"m\", \"value\": 2}\nsays ok\nasks shared_get {}\nsays end",
         expect![[r#"
-            portolan went on → executed `start`, `a`
+            portolan went on → executed `start`, now at `a`
             portolan went on → work on `a`, attempt 1
                 ask model in 2 messages: the input
             portolan heard the model (10 tokens in, 5 out), who asks for `shared_set` → set `n`
@@ -291,12 +291,12 @@ fn what_a_failed_attempt_has_written_is_undone() {
                 ask model in 8 messages: {}
             portolan heard the model (10 tokens in, 5 out), who asks for `shared_set` → set `m`
                 ask model in 10 messages: {"set":"m"}
-            portolan heard the model (10 tokens in, 5 out) → accepted: `ok`, set `seen`, executed `a`, `b`
+            portolan heard the model (10 tokens in, 5 out) → accepted: `ok`, set `seen`, executed `a`, now at `b`
             portolan went on → work on `b`, attempt 1
                 ask model in 2 messages: ok
             portolan heard the model (10 tokens in, 5 out), who asks for `shared_get`
                 ask model in 4 messages: {"m":2,"seen":"ok"}
-            portolan heard the model (10 tokens in, 5 out) → accepted, executed `b`, `end`
+            portolan heard the model (10 tokens in, 5 out) → accepted, executed `b`, now at `end`
             portolan went on → executed `end`, ended at `end`: success
             success with "end" (3 attempts, 7 model calls, 0 tools)
         "#]],
@@ -309,7 +309,7 @@ fn a_definition_has_runs_stop_after_tools() {
         "a: tools pay/charge mail/send look/up | breaking pay/charge | waiting mail/send\na -> end",
         "asks look_up {}; mail_send {}\ndone 1\ndone 2\nanswer \"they said yes\"\nasks pay_charge {}\ndone 3\ngo\nsays all",
         expect![[r#"
-            portolan went on → executed `start`, `a`
+            portolan went on → executed `start`, now at `a`
             portolan went on → work on `a`, attempt 1
                 ask model in 2 messages: the input
             portolan heard the model (10 tokens in, 5 out), who asks for `look_up` and `mail_send`
@@ -325,7 +325,7 @@ fn a_definition_has_runs_stop_after_tools() {
             portolan used the tool of call `call-1-0` → waits: a tool has stopped the run
             portolan let it continue
                 ask model in 7 messages: 3
-            portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
+            portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, now at `end`
             portolan went on → executed `end`, ended at `end`: success
             success with "all" (1 attempts, 3 model calls, 3 tools)
         "#]],
@@ -338,17 +338,17 @@ fn a_tool_that_both_breaks_and_waits_breaks() {
         "a: tools pay | breaking pay | waiting pay\na -> end",
         "asks pay {}\ndone 1\ngo\nsays all",
         expect![[r#"
-        portolan went on → executed `start`, `a`
-        portolan went on → work on `a`, attempt 1
-            ask model in 2 messages: the input
-        portolan heard the model (10 tokens in, 5 out), who asks for `pay`
-            use pay {} (call-0-0)
-        portolan used the tool of call `call-0-0` → waits: a tool has stopped the run
-        portolan let it continue
-            ask model in 4 messages: 1
-        portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, `end`
-        portolan went on → executed `end`, ended at `end`: success
-        success with "all" (1 attempts, 2 model calls, 1 tools)
-    "#]],
+            portolan went on → executed `start`, now at `a`
+            portolan went on → work on `a`, attempt 1
+                ask model in 2 messages: the input
+            portolan heard the model (10 tokens in, 5 out), who asks for `pay`
+                use pay {} (call-0-0)
+            portolan used the tool of call `call-0-0` → waits: a tool has stopped the run
+            portolan let it continue
+                ask model in 4 messages: 1
+            portolan heard the model (10 tokens in, 5 out) → accepted, executed `a`, now at `end`
+            portolan went on → executed `end`, ended at `end`: success
+            success with "all" (1 attempts, 2 model calls, 1 tools)
+        "#]],
     );
 }
