@@ -206,6 +206,8 @@ export interface Kind {
   addable: boolean;
   /** Whether a step of it never becomes one of another kind, nor another one of it. */
   apart: boolean;
+  /** Where one is added without a position. */
+  unplaced: "unconnected" | "last" | "nowhere";
 }
 
 export type Operation =

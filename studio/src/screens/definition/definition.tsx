@@ -22,7 +22,7 @@ import { useFolds } from "./folds";
 import { DefinitionForm, EdgeForm, NodeForm, titleNow } from "./form";
 import { DefinitionHead } from "./head";
 import { ChangedBanner, KeptBanner, LeaveDialog, TryDialog } from "./unsaved";
-import { asksOutcome, nodeAt, placementsOf } from "./places";
+import { asksOutcome, nodeAt, placementsOf, placesFor } from "./places";
 import { useMoves } from "./moves";
 import { marksOf, Problems } from "./problems";
 import { useLeaving, useSession, type Operations } from "./session";
@@ -212,7 +212,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
       const nodes = editable ? copiedNodes(text) : null;
       if (!nodes || !drawing) return false;
       const taken = new Set(drawing.nodes.map((node) => node.node ?? node.id));
-      void operate(pasteOperations(nodes, taken, placements[0]?.place ?? {})).then(setRefusal);
+      const kind = definition.palette.find((entry) => entry.kind === nodes[0]?.kind);
+      void operate(pasteOperations(nodes, taken, placesFor(kind, placements)[0]?.place ?? {})).then(setRefusal);
       return true;
     },
   });
@@ -279,7 +280,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
           {editable && (
             <details className="palette">
               <summary>Add a step</summary>
-              <p className="dim">{placements[0]?.label}</p>
+              <p className="dim">{placesFor(definition.palette[0], placements)[0]?.label}</p>
               <ul>
                 {definition.palette
                   .filter((kind) => kind.addable)

@@ -4,7 +4,7 @@ import type { About, Definition, Kind } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
 import { InlineFailure } from "../../parts/notice";
 import { idOf, titleOf } from "./names";
-import type { Placement } from "./places";
+import { type Placement, placesFor } from "./places";
 import type { Operations } from "./session";
 
 type Send = (operations: Operations) => Promise<ApiError | null>;
@@ -30,13 +30,14 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
   const [error, setError] = useState<ApiError | null>(null);
   const help = useId();
   const chosen = kinds.find((entry) => entry.kind === kind);
+  const places = placesFor(chosen, placements);
   const titled = titleOf(chosen);
   const called = (id ?? idOf(title, taken)).trim();
   const add = async (event: React.FormEvent) => {
     event.preventDefault();
     if (called === "") return;
     const values = titled && title.trim() ? { [titled.path]: title.trim() } : undefined;
-    setError(await onSend([{ is: "add", kind, id: called, ...placements[placement]?.place, ...(values ? { values } : {}) }]));
+    setError(await onSend([{ is: "add", kind, id: called, ...places[placement]?.place, ...(values ? { values } : {}) }]));
   };
   return (
     <Dialog title="Add a step" onClose={onClose}>
@@ -53,7 +54,7 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
         </label>
         <div className="field block">
           <label htmlFor={`${help}-kind`}>Kind</label>
-          <select id={`${help}-kind`} value={kind} aria-describedby={help} onChange={(event) => setKind(event.target.value)}>
+          <select id={`${help}-kind`} value={kind} aria-describedby={help} onChange={(event) => (setKind(event.target.value), setPlacement(0))}>
             {kinds.map((entry) => (
               <option key={entry.kind} value={entry.kind}>
                 {entry.label}
@@ -67,7 +68,7 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
         <label className="field block">
           <span>Where</span>
           <select value={placement} onChange={(event) => setPlacement(Number(event.target.value))}>
-            {placements.map(({ label }, i) => (
+            {places.map(({ label }, i) => (
               <option key={label} value={i}>
                 {label}
               </option>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Checked, Definition } from "../../api/types";
-import { placementsOf } from "./places";
+import type { Checked, Definition, Kind } from "../../api/types";
+import { placementsOf, placesFor } from "./places";
 
 const definition = { palette: [] } as unknown as Definition;
 const shown = {
@@ -25,4 +25,11 @@ test("with one, the places next to it come first", () => {
   assert.deepEqual(labels("a"), ["Between “Write” and “Test”, on passed", "On another way out of “Write”", "Unconnected"]);
   assert.deepEqual(labels("b"), ["Between “Test” and “Leaving Test”, on failed", "On another way out of “Test”", "Unconnected"]);
   assert.deepEqual(labels(null, "a->b"), ["Between “Write” and “Test”", "Unconnected"]);
+});
+
+test("a place without a way to it is offered as what the kind makes of it", () => {
+  const of = (unplaced: Kind["unplaced"]) => placesFor({ unplaced } as Kind, placementsOf(definition, shown, null, null)).map(({ label }) => label);
+  assert.deepEqual(of("unconnected"), ["Unconnected", "Between “Write” and “Test”, on passed"]);
+  assert.deepEqual(of("last"), ["At the end", "Between “Write” and “Test”, on passed"]);
+  assert.deepEqual(of("nowhere"), ["Between “Write” and “Test”, on passed"]);
 });

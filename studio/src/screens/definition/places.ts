@@ -1,8 +1,15 @@
-import type { About, Checked, Definition, Operation } from "../../api/types";
+import type { About, Checked, Definition, Kind, Operation } from "../../api/types";
 
 export interface Placement {
   label: string;
   place: Partial<Extract<Operation, { is: "add" }>>;
+}
+
+/** The places for a step of this kind, of which some cannot be added just anywhere. */
+export function placesFor(kind: Kind | undefined, placements: Placement[]): Placement[] {
+  if (kind?.unplaced === "nowhere") return placements.filter(({ place }) => Object.keys(place).length > 0);
+  if (kind?.unplaced === "last") return placements.map((placement) => (Object.keys(placement.place).length > 0 ? placement : { ...placement, label: "At the end" }));
+  return placements;
 }
 
 /** Whether an edge from it names an outcome. */

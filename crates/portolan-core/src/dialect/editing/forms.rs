@@ -24,9 +24,23 @@ pub struct NodeForm {
     pub addable: bool,
     /// Whether its nodes cannot change to another kind, nor others to it.
     pub apart: bool,
+    /// Where one is added without a position.
+    pub unplaced: Unplaced,
     /// Returns whether a node whose text names no kind is of this kind.
     #[serde(skip)]
     pub(crate) unsaid: fn(&Node) -> bool,
+}
+
+/// Where a node is added without a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unplaced {
+    /// In the definition, without an edge that leads to it.
+    Unconnected,
+    /// Behind the last one.
+    Last,
+    /// Nowhere: the addition is refused.
+    Nowhere,
 }
 
 /// A field of a node.
@@ -92,6 +106,7 @@ pub(in crate::dialect) const fn form(
         labels: false,
         addable: true,
         apart: false,
+        unplaced: Unplaced::Unconnected,
         unsaid: |_| false,
     }
 }
@@ -125,6 +140,11 @@ impl NodeForm {
     /// Prevents changes of nodes to this kind and from it.
     pub(in crate::dialect) const fn apart(self) -> NodeForm {
         NodeForm { apart: true, ..self }
+    }
+
+    /// Says where one is added without a position.
+    pub(in crate::dialect) const fn without_position(self, unplaced: Unplaced) -> NodeForm {
+        NodeForm { unplaced, ..self }
     }
 
     /// Applies the kind to nodes whose text names no kind and for which `unsaid` holds.

@@ -22,7 +22,7 @@ use crate::graph::{Graph, Node};
 use crate::source::{Edit, NamedText, PathStep, Source, Tree, edited};
 
 pub(crate) use changes::{Changes, text_of};
-pub use forms::{FieldKind, FormField, NodeForm};
+pub use forms::{FieldKind, FormField, NodeForm, Unplaced};
 pub(super) use forms::{field, form};
 pub(super) use mentions::Mentions;
 pub(crate) use page::{Page, Place, fresh};
@@ -298,8 +298,8 @@ pub(crate) fn steps(field: &str) -> impl Iterator<Item = PathStep> + '_ {
 
 fn set(editing: &Editing, page: &Page<'_>, node: Option<&str>, field: &str, value: &Value) -> Edits {
     let node = node.map(|node| page.node(node)).transpose()?;
-    let Place { file, mut at } = node.map_or_else(|| Ok(editing.own(page, field)), |node| page.place_of(node))?;
-    let object = page.tree(&Place { file, at: at.clone() });
+    let Place { file, at: own } = node.map_or_else(|| Ok(editing.own(page, field)), |node| page.place_of(node))?;
+    let object = page.tree(&Place { file, at: own.clone() });
     let goes_by = |tree: &Tree, node: &Node| {
         let written = node.seat.as_ref().map_or(node.id.as_str(), |seat| seat.id.as_str());
         tree.span == node.span && tree.as_str() == Some(written)
@@ -313,11 +313,16 @@ fn set(editing: &Editing, page: &Page<'_>, node: Option<&str>, field: &str, valu
         None => editing.own,
     };
     let known = fields.iter().find(|known| known.path == field);
+    let mut at = own.clone();
     at.extend(steps(known.zip(object).map_or(field, |(known, object)| known.called(object))));
     let edit = if value.is_null() {
         // An absent field is removed already.
         if page.value(&Place { file, at: at.clone() }).is_none() {
             return Ok(Done::default());
+        }
+        // An object that a field's path leads into goes with its last member: alone it would be a fault.
+        while at.len() > own.len() + 1 && is_alone(page, file, &at) {
+            at.pop();
         }
         Edit::Remove { at }
     } else {
@@ -328,6 +333,13 @@ fn set(editing: &Editing, page: &Page<'_>, node: Option<&str>, field: &str, valu
         Some(node) => done.selecting(node.id.as_str()),
         None => done,
     })
+}
+
+/// Returns whether a member of an object is its only one.
+fn is_alone(page: &Page<'_>, file: usize, at: &[PathStep]) -> bool {
+    let outer = at.split_last().map_or(at, |(_, outer)| outer);
+    let object = page.tree(&Place { file, at: outer.to_vec() });
+    object.and_then(Tree::entries).is_some_and(|entries| entries.len() == 1)
 }
 
 /// Changes the kind of a node. A missing required field is set to its first allowed word; without such words the change

@@ -9,8 +9,8 @@ use super::{lower, syntax};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Strictness;
 use crate::dialect::editing::{
-    Changes, Done, EditError, Editing, Edits, FieldKind, FormField, NodeForm, Operation, Page, Place, field, filled,
-    form, fresh, text_of,
+    Changes, Done, EditError, Editing, Edits, FieldKind, FormField, NodeForm, Operation, Page, Place, Unplaced, field,
+    filled, form, fresh, text_of,
 };
 use crate::graph::{Edge, Graph, Kind};
 use crate::source::fields::FaultList;
@@ -45,7 +45,8 @@ const KINDS: &[NodeForm] = &[form(
         field("deny", "Tools denied", FieldKind::List, "Tools not allowed in this phase."),
     ],
 )
-.with_outcomes()];
+.with_outcomes()
+.without_position(Unplaced::Last)];
 
 fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
     match operation {

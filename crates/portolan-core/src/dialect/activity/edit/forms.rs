@@ -1,6 +1,6 @@
 //! The forms of activities and of their contents, in both generations of the format.
 
-use crate::dialect::editing::{FieldKind, FormField, NodeForm, field, form};
+use crate::dialect::editing::{FieldKind, FormField, NodeForm, Unplaced, field, form};
 use crate::graph::Kind;
 
 pub(super) const OWN: &[FormField] = &[
@@ -41,6 +41,7 @@ const STEP: &[FormField] =
 
 pub(super) const KINDS: &[NodeForm] = &[
     form("step", "Step", "Work that the agent does and reports.", STEP)
+        .without_position(Unplaced::Nowhere)
         .unsaid(|node| matches!(node.kind, Kind::Work { .. })),
     form(
         "technique",
@@ -60,8 +61,9 @@ pub(super) const KINDS: &[NodeForm] = &[
             ALLOW,
             DENY,
         ],
-    ),
-    form("action", "Action", "A step whose purpose is its actions.", STEP),
+    )
+    .without_position(Unplaced::Nowhere),
+    form("action", "Action", "A step whose purpose is its actions.", STEP).without_position(Unplaced::Nowhere),
     form(
         "checkpoint",
         "Checkpoint",
@@ -92,6 +94,7 @@ pub(super) const KINDS: &[NodeForm] = &[
     )
     .with_outcomes()
     .apart()
+    .without_position(Unplaced::Nowhere)
     .unsaid(|node| matches!(node.kind, Kind::Checkpoint { .. })),
     form(
         "loop",
@@ -116,6 +119,7 @@ pub(super) const KINDS: &[NodeForm] = &[
         ],
     )
     .apart()
+    .without_position(Unplaced::Nowhere)
     .unsaid(|node| matches!(node.kind, Kind::Loop(_))),
     form(
         "activity",

@@ -54,7 +54,30 @@ pub(super) const KINDS: &[NodeForm] = &[
                 "Computes the result from the answer, which is `$output` there.",
             ),
             field("timeout", "Longest", FieldKind::Text, "How long a call may take, such as `10s`."),
-            field("retry", "Retries", FieldKind::Json, "How a failed call is repeated: `max` is the number of repeated calls, so 2 means three calls at most. `backoff`, optional, is the wait between them."),
+            field(
+                "retry.max",
+                "Retries",
+                FieldKind::Number,
+                "How often a failed call is repeated: with 2, there are at most three calls.",
+            ),
+            field(
+                "retry.backoff",
+                "First wait",
+                FieldKind::Text,
+                "The wait before the first repeated call, such as `500ms`.",
+            ),
+            field(
+                "retry.factor",
+                "Wait factor",
+                FieldKind::Number,
+                "What a wait is multiplied by for the next one, such as `2`.",
+            ),
+            field(
+                "retry.maxDelay",
+                "Longest wait",
+                FieldKind::Text,
+                "The longest wait between two calls, such as `30s`.",
+            ),
             field("idempotent", "Repeatable", FieldKind::Boolean, "Whether it is safe to call it twice."),
         ],
     )

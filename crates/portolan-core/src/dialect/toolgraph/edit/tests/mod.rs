@@ -288,3 +288,22 @@ fn fields_of_the_tool_and_of_the_file_are_set() {
     "#]],
     );
 }
+
+#[test]
+fn an_object_of_fields_goes_with_its_last_one() {
+    let set = |field: &str, value: Value| json!({ "is": "set", "node": "list", "field": field, "value": value });
+    let retried = [set("retry.max", json!(3)), set("retry.backoff", json!("1s"))];
+    check(
+        SHORT,
+        "t",
+        &retried,
+        expect![[r#"
+        +        retry:
+        +          max: 3
+        +          backoff: "1s"
+    "#]],
+    );
+    let cleared: Vec<Value> =
+        retried.into_iter().chain([set("retry.backoff", Value::Null), set("retry.max", Value::Null)]).collect();
+    check(SHORT, "t", &cleared, expect![""]);
+}
