@@ -213,7 +213,7 @@ inPage("what was saved and undone is told, and the focus stays where it is of us
   await page.keyboard.press("Control+s");
   await page.waitForSelector("dialog[open] .diff-lines");
   await page.keyboard.press("Enter");
-  await told("Saved: .flow/workflows/release.json");
+  await told("Saved: .flow/workflows/release.json. It applies to runs that begin from now on.");
   await focused('[data-path="agent"]');
   await soundIn(page, said, "saved");
   // A second Escape leads back to the graph; what is undone there is shown, though it was saved.

@@ -117,6 +117,27 @@ inPage("the slider shows each of five hundred records as the server folds it", a
   }
 });
 
+inPage("a run whose definition changes says that it goes on with the one that it began with", async (page) => {
+  const text = (title) =>
+    JSON.stringify({
+      name: "Short",
+      nodes: { start: { type: "start" }, fix: { type: "task", name: title }, done: { type: "end", result: "success" } },
+      edges: [{ from: "start", to: "fix" }, { from: "fix", to: "done" }],
+    });
+  project.write(".flow/workflows/short.json", text("Fix"));
+  const agent = await project.agent().begin();
+  const run = await agent.open("short", "be short");
+  agent.end();
+  await page.goto(studio.at(`/run/${run}`));
+  await page.waitForSelector(".badge");
+  assert.equal(await page.locator(".outdated").count(), 0);
+  project.write(".flow/workflows/short.json", text("Mend"));
+  await page.getByText("Its definition has changed since. This run goes on with the one that it began with.").waitFor();
+  await page.getByRole("button", { name: "Branch onto the changed one…" }).click();
+  assert.equal(await page.getByRole("dialog").getByLabel("Definition").inputValue(), "current");
+  await page.locator("dialog .command", { hasText: `portolan runs fork ${run} --at 2 --definition current` }).waitFor();
+});
+
 inPage("a run is forked from a moment, and the fork goes on by itself", async (page) => {
   const agent = await project.agent().begin();
   const run = await agent.open("bug-fix", "the login fails");

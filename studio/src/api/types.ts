@@ -279,7 +279,13 @@ export interface Run {
   run: string;
   workflow: string;
   /** The workflow that it is a run of; agents are led through some, and others are driven. */
-  definition: { id: string; name: string; led?: boolean };
+  definition: {
+    id: string;
+    name: string;
+    led?: boolean;
+    /** Whether its file still has it; null where the run is over, or where that cannot be told. */
+    current?: boolean | null;
+  };
   head: number;
   over: boolean;
   status: RunStatus;

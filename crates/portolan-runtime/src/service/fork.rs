@@ -108,6 +108,11 @@ impl Service {
         self.present(&RunAddress::of(held, None), None, caller)
     }
 
+    /// Returns whether a definition is the one that its file has now. `None` if no file has a valid one of its name.
+    pub fn is_current(&self, definition: &Definition) -> Option<bool> {
+        self.current(definition).ok().map(|now| now.digest == definition.digest)
+    }
+
     /// Returns a definition as it is now in its file.
     fn current(&self, then: &Definition) -> Result<Arc<Definition>, ServiceError> {
         let name = then.workflow.id().as_str();

@@ -79,6 +79,8 @@ struct DefinitionRef {
     digest: String,
     /// Whether agents follow it.
     led: bool,
+    /// Whether its file still has it. `None` if the run is over, or if no file has a valid one of its name.
+    current: Option<bool>,
 }
 
 /// Returns one run.
@@ -107,6 +109,7 @@ impl Studio {
                 name: flow.name.clone(),
                 digest: definition.digest.to_string(),
                 led: flow.interface.is_none(),
+                current: if view.situation.over { None } else { self.service.is_current(definition) },
             },
             head: past.head(),
             over: view.situation.over,

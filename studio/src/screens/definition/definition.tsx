@@ -439,7 +439,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
                 setTimeout(() => go(address));
               }
               next.current = null;
-              tell(`Saved: ${written.map((file) => file.name).join(", ")}`);
+              tell(`Saved: ${written.map((file) => file.name).join(", ")}. It applies to runs that begin from now on.`);
             }
             return null;
           }}

@@ -17,6 +17,8 @@ export interface From {
   step: string | null;
   /** The last record that is looked at for the visit. */
   upTo?: number;
+  /** Whether the definition is proposed as it is in the file now. */
+  current?: boolean;
 }
 
 interface Props {
@@ -59,7 +61,7 @@ function ForkForm({ run, from, about, again, drawing, onClose, seq, moment, visi
   const written = [visit?.expression ?? "", ...writtenIn(entry)];
   // From a step, what it is made of is there to be changed at once.
   const [changes, setChanges] = useState<Change[]>(() => (from.step === null ? [] : usedBy(written, values).map((name) => changeOf(name, values[name]))));
-  const [definition, setDefinition] = useState("pinned");
+  const [definition, setDefinition] = useState(from.current ? "current" : "pinned");
   const [sending, setSending] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
   const read = readChanges(changes);

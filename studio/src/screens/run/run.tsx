@@ -24,8 +24,8 @@ export function RunScreen({ route, readOnly }: { route: RunRoute; readOnly: bool
   }, 80);
 
   useLive((events) => {
-    // How a run is driven is no record: it is asked for when the stream begins, and when it says that it has changed.
-    if (events.some((event) => event.is === "here" || (event.is === "driven" && (event.run ?? route.run) === route.run))) reload();
+    // How a run is driven is no record: it is asked for when the stream begins, and when it says that it has changed. Whether its definition is still the one in the file is none either.
+    if (events.some((event) => event.is === "here" || event.is === "definitions" || (event.is === "driven" && (event.run ?? route.run) === route.run))) reload();
     let last = 0;
     const lines = [];
     for (const event of events) {

@@ -157,6 +157,16 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           )}
         </div>
       </header>
+      {run.definition.current === false && (
+        <p className="hint outdated">
+          Its definition has changed since. This run goes on with the one that it began with.{" "}
+          {!readOnly && (
+            <button type="button" className="link" onClick={() => setForking({ seq: run.head, step: null, current: true })}>
+              Branch onto the changed one…
+            </button>
+          )}
+        </p>
+      )}
       <WhyItStands run={run} names={names} onMove={moveTo} onShow={showStep} onAgain={isFunction && !readOnly ? (wanted) => setForking({ seq: null, step: stepIn(drawing, wanted) }) : null} />
       <Slider run={run} seq={seq} following={following} records={records} onMove={moveTo} onNow={() => goTo(null)} />
       {(drive.driven || (isFunction && !readOnly)) && (

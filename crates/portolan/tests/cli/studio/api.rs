@@ -300,7 +300,10 @@ fn a_fork_stands_on_the_definition_as_it_is_now() {
     };
     let wanted = json!({ "input": { "a": 1, "b": 2 }, "paused": true });
     let run = studio.post("/definitions/sums/try", &wanted).json()["run"].as_str().expect("a run").to_owned();
+    let is_current = |run: &str| studio.get(&format!("/runs/{run}")).json()["definition"]["current"].clone();
+    assert_eq!([is_current(&run), is_current(&led)], [json!(true), json!(true)]);
     project.write(".flow/workflows/sums.yaml", format!("# It is another text now.\n{SUM}"));
+    assert_eq!([is_current(&run), is_current(&led)], [json!(false), json!(true)]);
     let forked = current(&run, 1).json();
     let fork = forked["run"].as_str().unwrap_or_else(|| panic!("{forked}"));
     let told = studio.get(&format!("/runs/{fork}")).json();
@@ -311,7 +314,10 @@ fn a_fork_stands_on_the_definition_as_it_is_now() {
     // An agent's run is carried over by a person, and whoever has the token may be none.
     let text = crate::support::SMALL.replace("Do it.", "Do it well.");
     project.write(".flow/workflows/small.json", &text);
+    assert_eq!(is_current(&led), json!(false));
     assert_eq!(current(&led, 2).refusal(), "403 needs_person");
+    project.write(".flow/workflows/small.json", "{");
+    assert_eq!(is_current(&led), json!(null), "no file has a valid one");
     let wrong = json!({ "seq": 2, "definition": "other" });
     assert_eq!(studio.post(&format!("/runs/{led}/fork"), &wrong).refusal(), "400 bad_request");
 }
