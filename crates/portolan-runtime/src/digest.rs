@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -27,8 +28,7 @@ impl Digest {
     }
 
     fn from_hash(hash: Sha256) -> Digest {
-        let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Digest(digits.into())
+        Digest(HEXLOWER.encode(&hash.finalize()).into())
     }
 
     /// Wraps the text of a store without validation: it is compared with the digest of the content it names.

@@ -4,13 +4,13 @@
 //! the other reads it. A key is added by appending a line. Everything made with a key names the key. The uses of keys
 //! are not known here: each use derives its own key.
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use data_encoding::HEXLOWER;
 use ring::hkdf::{HKDF_SHA256, Prk};
 
 use crate::digest::Digest;
@@ -48,12 +48,7 @@ impl Key {
     }
 
     fn line(&self) -> String {
-        let mut line = format!("{} ", self.id);
-        for byte in self.secret {
-            write!(line, "{byte:02x}").expect("a text takes everything");
-        }
-        line.push('\n');
-        line
+        format!("{} {}\n", self.id, HEXLOWER.encode(&self.secret))
     }
 
     /// Parses the key of a line. Returns `None` if it is malformed or its identifier does not match.

@@ -1,5 +1,6 @@
 //! Questions to people, and their answers.
 
+use data_encoding::HEXLOWER;
 use portolan_core::diagnostic::{clip, list};
 use portolan_core::run::{Actor, Channel};
 use portolan_core::value::Timestamp;
@@ -190,8 +191,7 @@ fn token() -> Result<String, ServiceError> {
     getrandom::fill(&mut bytes).map_err(|_| {
         ServiceError::failed("no_chance", "the system provides no random numbers", "try again on a machine that does")
     })?;
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("q{digits}"))
+    Ok(format!("q{}", HEXLOWER.encode(&bytes)))
 }
 
 fn unknown() -> ServiceError {

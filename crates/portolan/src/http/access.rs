@@ -9,6 +9,7 @@
 use axum::extract::Request;
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use data_encoding::HEXLOWER;
 use portolan_core::diagnostic::list;
 use portolan_runtime::service::ServiceError;
 
@@ -177,10 +178,5 @@ pub(crate) fn random_token() -> Result<String, ServiceError> {
         let message = format!("the system provides no random bytes: {error}");
         ServiceError::failed("no_chance", message, "try again")
     })?;
-    Ok(hex(&bytes))
-}
-
-/// Returns bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    Ok(HEXLOWER.encode(&bytes))
 }

@@ -10,7 +10,7 @@ mod refusal;
 pub(crate) mod tls;
 pub(crate) mod tokens;
 
-pub(crate) use access::{Access, Holders, hex, is_equal, random_token};
+pub(crate) use access::{Access, Holders, is_equal, random_token};
 pub(crate) use listeners::Listeners;
 pub(crate) use note::write_private;
 pub(crate) use principal::{Principal, Scope, Scopes};

@@ -189,8 +189,9 @@ pub(super) async fn heard<T, F: Future<Output = T>>(
     context: &RequestContext<RoleServer>,
     running: impl FnOnce(Listener) -> F,
 ) -> T {
-    let Some(progress) = Progress::wanted(context) else { return running(Listener::default()).await };
-    progress.told_during(running(progress.listener()), &context.peer).await
+    // Boxed: it is in the state of every call, which is moved several times before it is first polled.
+    let Some(progress) = Progress::wanted(context) else { return Box::pin(running(Listener::default())).await };
+    progress.told_during(Box::pin(running(progress.listener())), &context.peer).await
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
+
 use super::fault::{Code, TokenFault, quoted};
 use crate::digest::Digest;
 use crate::store::RunId;
@@ -51,7 +53,7 @@ fn first_bytes(digits: &str) -> Option<[u8; FINGERPRINT_BYTES]> {
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&HEXLOWER.encode(&self.0))
     }
 }
 

@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use data_encoding::HEXLOWER;
 use portolan_runtime::service::ServiceError;
 use ring::hmac::{self, HMAC_SHA256, Key};
 
-use crate::http::{Principal, hex, is_equal, random_token};
+use crate::http::{Principal, is_equal, random_token};
 
 pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -71,6 +72,6 @@ impl Sessions {
     /// Returns the code over an id and the name of its holder. An id has no space, so that no two pairs have one text.
     fn code(&self, id: &str, principal: &Principal) -> String {
         let text = format!("{} {id}", principal.name.as_deref().unwrap_or_default());
-        hex(hmac::sign(&self.key, text.as_bytes()).as_ref())
+        HEXLOWER.encode(hmac::sign(&self.key, text.as_bytes()).as_ref())
     }
 }
