@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::conversation;
 use crate::graph::{Edge, EndResult, Escalation, Flow, Kind, LoopKind, Node, Trigger};
-use crate::value::NodeId;
+use crate::value::{ANSWERED, NodeId};
 
 /// The maximum length of a label, in characters.
 pub(super) const LABEL: usize = 40;
@@ -77,6 +77,8 @@ pub(super) fn lines(flow: &Flow) -> Vec<Line<'_>> {
 pub(super) fn text_of(edge: &Edge) -> Option<String> {
     let label = edge.label.as_deref().map(one_line).filter(|label| !label.is_empty());
     let guard = || match &edge.on {
+        // The variable stands for an answer, and no text of the definition names it.
+        Trigger::When(guard) if guard.value.text().starts_with(ANSWERED) => Some("not answered before".to_owned()),
         Trigger::When(guard) => Some(cut(&one_line(&guard.value.text()), LABEL)),
         Trigger::Outcome(_) | Trigger::Done => None,
     };

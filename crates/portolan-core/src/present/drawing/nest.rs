@@ -135,6 +135,7 @@ impl Nest {
         if !is_open {
             return;
         }
+        self.widen(level);
         let by = self.rooms[level].children.iter().map(|child| self.sheet.boxes[*child].node.moved.unwrap_or_default());
         let by: Vec<(i64, i64)> = by.map(|(right, down)| (right.into(), down.into())).collect();
         let things = self.level(level);
@@ -149,6 +150,24 @@ impl Nest {
             self.rooms[level].corner = ((outer - width) / 2, HEAD);
         }
         self.rooms[level].laid = laid;
+    }
+
+    /// Widens boxes that several links with texts enter from one box, so that the texts have room beside each other.
+    fn widen(&mut self, level: usize) {
+        let mut entering: BTreeMap<(usize, usize), (i64, i64)> = BTreeMap::new();
+        for link in self.rooms[level].links.iter().filter(|link| link.label > 0) {
+            if let (End::Box { standing: from, .. }, End::Box { standing: to, .. }) = (link.from, link.to)
+                && from != to
+            {
+                let (count, width) = entering.entry((from, to)).or_default();
+                (*count, *width) = (*count + 1, *width + link.label);
+            }
+        }
+        for ((_, to), (count, width)) in entering {
+            if count > 1 && !self.sheet.boxes[to].is_open() {
+                self.sizes[to].0 = self.sizes[to].0.max(size::for_texts(count, width));
+            }
+        }
     }
 
     fn level(&self, level: usize) -> Level {

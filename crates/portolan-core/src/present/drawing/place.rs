@@ -8,8 +8,10 @@ const LINKS: i64 = 18;
 const LINK: i64 = 22;
 /// The distance at which links enter an item.
 const APART: i64 = 24;
+/// The room beside the text of a link.
+pub(super) const BESIDE: i64 = 8;
 /// The corners are reserved for links at the side.
-const CORNER: i64 = 34;
+pub(super) const CORNER: i64 = 34;
 /// The weights of links: the main line is straight first, then long links; all others give way.
 const MAIN: f64 = 1_000_000.0;
 const STRAIGHT: f64 = 1000.0;
@@ -24,20 +26,47 @@ pub(super) fn spread(level: &Level, layers: &mut Layers) {
     }
     let mut entering = vec![Vec::new(); level.items.len()];
     for (link, course) in level.links.iter().zip(&layers.courses) {
-        if let (LinkDirection::Down(segments), None) = (course, link.enters) {
-            entering[link.to].extend(segments.last().copied());
+        if let (LinkDirection::Down(segments), None) = (course, link.enters)
+            && let Some(last) = segments.last()
+        {
+            // The text of a longer link is above another item.
+            let text = if segments.len() == 1 { link.label } else { 0 };
+            entering[link.to].push((*last, text));
         }
     }
-    for (item, mut segments) in level.items.iter().zip(entering) {
-        segments.sort_by_key(|segment| position[layers.segments[*segment].upper]);
+    for (item, mut ends) in level.items.iter().zip(entering) {
+        ends.sort_by_key(|(segment, _)| position[layers.segments[*segment].upper]);
         // The main line is straight if it enters at the middle.
-        let main = segments.iter().position(|segment| layers.segments[*segment].is_main);
-        let twice = main.map_or(segments.len().saturating_sub(1), |main| 2 * main) as i64;
-        let farthest = twice.max(2 * segments.len() as i64 - 2 - twice);
-        let apart = APART.min((item.width / 2 - CORNER).max(0) * 2 / farthest.max(1)) / 2 * 2;
-        for (at, segment) in segments.into_iter().enumerate() {
-            layers.segments[segment].enters = (2 * at as i64 - twice) * apart / 2;
+        let main = ends.iter().position(|(segment, _)| layers.segments[*segment].is_main);
+        let texts: Vec<i64> = ends.iter().map(|(_, text)| *text).collect();
+        for ((segment, _), offset) in ends.into_iter().zip(offsets(&texts, main, item.width / 2 - CORNER)) {
+            layers.segments[segment].enters = offset;
         }
+    }
+}
+
+/// Returns the offsets from the middle of lines beside each other, with room for their texts as far as half of the
+/// border, `room`, permits. The main line is at the middle if the others have room beside it.
+fn offsets(texts: &[i64], main: Option<usize>, room: i64) -> Vec<i64> {
+    let mut at: Vec<i64> = Vec::with_capacity(texts.len());
+    for (nth, text) in texts.iter().enumerate() {
+        let before = nth.checked_sub(1).map_or(0, |before| at[before] + apart(texts[before], *text));
+        at.push(before);
+    }
+    let (first, last) = (at.first().copied().unwrap_or(0), at.last().copied().unwrap_or(0));
+    let farthest = |middle: i64| (last - middle).max(middle - first).max(1);
+    let main = main.map(|main| at[main]).filter(|main| farthest(*main) <= room || texts.iter().all(|text| *text == 0));
+    let middle = main.unwrap_or_else(|| i64::midpoint(first, last));
+    let farthest = farthest(middle);
+    let scaled = |offset: i64| offset * farthest.min(room.max(0)) / farthest / 2 * 2;
+    at.into_iter().map(|offset| scaled(offset - middle)).collect()
+}
+
+/// Returns the distance of two lines at which the text of neither covers the other line or its text.
+fn apart(left: i64, right: i64) -> i64 {
+    match (left, right) {
+        (1.., 1..) => (left + right) / 2 + BESIDE,
+        _ => (left.max(right) / 2 + BESIDE).max(APART),
     }
 }
 

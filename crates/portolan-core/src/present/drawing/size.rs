@@ -1,6 +1,6 @@
 //! Sizes. The core has no fonts: texts are measured by counting characters.
 
-use super::{DrawnNode, svg};
+use super::{DrawnNode, place, svg};
 
 /// The gap between items of a layer.
 pub(super) const ACROSS: i64 = 28;
@@ -41,6 +41,11 @@ pub(super) const LABEL_ROOM: u32 = 260;
 /// Returns the width of an edge text.
 pub(super) fn label(text: &str) -> i64 {
     wide(text, SMALL_LETTER).min(LABEL_ROOM.into()) + 8
+}
+
+/// Returns the width of a box that lines with texts of this total width enter beside each other.
+pub(super) fn for_texts(count: i64, width: i64) -> i64 {
+    even((width + (count - 1) * place::BESIDE + 2 * place::CORNER).min(WIDEST))
 }
 
 /// Shortens a text to a width, in the font size of names or of the small print.

@@ -278,16 +278,16 @@ fn what_is_wrong_is_drawn_as_far_as_it_goes() {
     shows(
         &drawn(&wrong, &[], &[]),
         expect![[r#"
-        324x334
-        a 98,50 120x44 task
-        b 98,166 120x44 task
-        alone 24,266 120x44 task
-        a#2 172,266 120x44 task
-        a->a failed back "failed" at 261,72: 218,64 230,64 230,80 218,80
-        a->b done: 158,94 158,166
-        a->b#2 failed "failed" at 182,144: 158,94 182,136 182,166
-        b->a done back: 204,210 204,218 300,218 300,40 204,40 204,50
-    "#]],
+            324x334
+            a 98,50 120x44 task
+            b 112,166 120x44 task
+            alone 24,266 120x44 task
+            a#2 172,266 120x44 task
+            a->a failed back "failed" at 261,72: 218,64 230,64 230,80 218,80
+            a->b done: 158,94 158,166
+            a->b#2 failed "failed" at 188,144: 158,94 188,136 188,166
+            b->a done back: 218,210 218,218 300,218 300,40 204,40 204,50
+        "#]],
     );
     let empty = Graph { nodes: Vec::new(), edges: Vec::new(), ..wrong };
     shows(
@@ -434,4 +434,23 @@ fn a_node_that_was_moved_stands_there_and_its_edges_follow() {
             check->stuck failed "failed" at 47,223: 246,288 246,296 47,296 47,150 100,150 100,160
         "#]],
     );
+}
+
+#[test]
+fn lines_that_enter_one_box_have_room_for_their_texts() {
+    let several = graph(
+        r#""start": {"type": "start"}, "ask": {"type": "task", "outputs": ["stable", "beta", "nowhere"]},
+            "go": {"type": "task"}, "end": {"type": "end", "result": "success"}"#,
+        r#"{"from": "start", "to": "ask"}, {"from": "ask", "to": "go", "on": "stable"}, {"from": "ask", "to": "go", "on": "beta"},
+            {"from": "ask", "to": "go", "on": "nowhere"}, {"from": "go", "to": "end"}"#,
+    );
+    let drawn = drawn(&several, &[], &[]);
+    let entering: Vec<_> = drawn.edges.iter().filter(|edge| edge.to == "go").collect();
+    assert_eq!(entering.len(), 3);
+    for (one, other) in entering.iter().flat_map(|one| entering.iter().map(move |other| (one, other))) {
+        let (text, (x, _)) = (one.text.as_deref().expect("it has one"), one.label_at.expect("it stands there"));
+        let half = super::size::label(text) / 2;
+        let apart = i64::from(x.abs_diff(other.points[other.points.len() - 1].0));
+        assert!(one.id == other.id || apart > half, "{one:?} covers {other:?}");
+    }
 }
