@@ -111,7 +111,7 @@ fn operation(graph: &Graph, kinds: &[&str], what: u8, picks: &[Index; 3], word: 
     let edge = || (!graph.edges.is_empty()).then(|| picks[0].index(graph.edges.len()));
     // Formats differ in what an edge may be taken on.
     let on = [Value::Null, json!("failed"), json!("yes"), json!(word)][picks[2].index(4)].clone();
-    match (what % 11, edge()) {
+    match (what % 13, edge()) {
         (0, _) => json!({ "is": "rename", "node": node(0), "to": word }),
         (1, _) => json!({ "is": "add", "kind": kinds[picks[1].index(kinds.len())], "after": node(0), "on": on }),
         (2, Some(edge)) => json!({ "is": "add", "kind": kinds[picks[1].index(kinds.len())], "edge": edge }),
@@ -122,6 +122,11 @@ fn operation(graph: &Graph, kinds: &[&str], what: u8, picks: &[Index; 3], word: 
         (7, Some(edge)) => json!({ "is": "outcome", "edge": edge, "on": on }),
         (8, _) => json!({ "is": "delete", "nodes": [node(0)] }),
         (9, _) => json!({ "is": "add", "kind": kinds[picks[1].index(kinds.len())] }),
+        (10, _) => json!({ "is": "move", "node": node(0), "after": node(1) }),
+        (11, _) => {
+            let wrapping = kinds.iter().find(|kind| ["fork", "parallel", "loop"].contains(kind)).unwrap_or(&"none");
+            json!({ "is": "wrap", "node": node(0), "kind": wrapping })
+        }
         _ => json!({ "is": "set", "node": node(0), "field": "description", "value": word }),
     }
 }
@@ -225,6 +230,16 @@ fn check(states: bool, before: &Graph, now: &Graph, wanted: &Value, select: Opti
             assert!(old.is_subset(&new) && !added.is_empty(), "{}", told());
             assert!(select.is_some_and(|select| added.iter().any(|id| *id == select)), "{}", told());
         }
+        "wrap" => {
+            let (node, around) = (text("node"), select.expect("it is looked at"));
+            assert!(old.is_subset(&new) && new.contains(around) && !old.contains(around), "{}", told());
+            assert!(leading(now, around, &node) > 0, "{}", told());
+            for edge in
+                before.edges.iter().filter(|edge| edge.to.value.as_str() == node && edge.from.value.as_str() != node)
+            {
+                assert!(leading(now, &called(before, &edge.from.value), around) > 0, "{}", told());
+            }
+        }
         "delete" => {
             let gone = wanted["nodes"][0].as_str().expect("a node");
             assert!(!new.contains(gone), "{}", told());
@@ -325,6 +340,19 @@ fn check_activities(before: &Graph, now: &Graph, wanted: &Value, select: Option<
                 let was = (&names[one.from.value.as_str()], &names[one.to.value.as_str()]);
                 assert_eq!(was, (&other.from.value.to_string(), &other.to.value.to_string()), "{}", told());
             }
+        }
+        // A step stands in the loop that is put around it, where its name is the same.
+        "wrap" | "move" => {
+            let (old, new, node) = (ids(before), ids(now), text("node"));
+            let select = select.expect("it is looked at");
+            assert!(new.contains(select), "{select} {}", told());
+            let own = |id: &str| id.rsplit('.').next().map(str::to_owned);
+            assert!(new.iter().any(|id| own(id) == own(&node)), "{}", told());
+            let is_new = wanted["is"] == "wrap" || owner(select) != owner(&node);
+            assert!(is_new != old.contains(select), "{}", told());
+            let steps =
+                |graph: &Graph| graph.nodes.iter().filter(|node| matches!(node.kind, Kind::Work { .. })).count();
+            assert_eq!(steps(before), steps(now), "{}", told());
         }
         "connect" => assert!(ways(now, &text("from"), &text("to")) > 0, "{}", told()),
         "reconnect" => assert!(ways(now, edge().from.value.as_str(), &text("to")) > 0, "{}", told()),

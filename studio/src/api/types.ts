@@ -208,6 +208,8 @@ export interface Kind {
   apart: boolean;
   /** Where one is added without a position. */
   unplaced: "unconnected" | "last" | "nowhere";
+  /** Whether another node can be put into a new one. */
+  wraps: boolean;
 }
 
 export type Operation =
@@ -221,7 +223,9 @@ export type Operation =
   | { is: "rename"; node: string; to: string }
   | { is: "delete"; nodes: string[] }
   | { is: "duplicate"; node: string }
-  | { is: "kind"; node: string; kind: string };
+  | { is: "kind"; node: string; kind: string }
+  | { is: "wrap"; node: string; kind: string; id?: string }
+  | { is: "move"; node: string; after: string };
 
 export interface Edited extends Checked {
   /** In the order in which they were sent, and behind them those that are new; `null` for one that goes. */

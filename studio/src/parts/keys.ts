@@ -34,6 +34,8 @@ export const KEYS: [string, [string, string][]][] = [
       ["F2", "rename"],
       ["Shift+← ↑ → ↓", "move the selected step"],
       ["k", "change the kind"],
+      ["w", "wrap in a loop, or in a fork"],
+      ["m", "move a step of an activity"],
       ["Delete", "delete the step or the edge"],
       ["Ctrl+D", "duplicate"],
       ["Ctrl+C Ctrl+V", "copy, and paste also into another definition"],

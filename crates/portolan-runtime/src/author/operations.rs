@@ -13,8 +13,21 @@ use crate::definition::DefinitionError;
 pub const MAX_OPERATIONS: usize = 100;
 
 /// The words of [`Operation`].
-const WORDS: [&str; 11] =
-    ["set", "add", "connect", "disconnect", "reconnect", "outcome", "label", "rename", "delete", "duplicate", "kind"];
+const WORDS: [&str; 13] = [
+    "set",
+    "add",
+    "connect",
+    "disconnect",
+    "reconnect",
+    "outcome",
+    "label",
+    "rename",
+    "delete",
+    "duplicate",
+    "kind",
+    "wrap",
+    "move",
+];
 /// The maximum length in characters of the reason why an operation cannot be read.
 const MAX_WHY: usize = 300;
 
@@ -94,7 +107,9 @@ impl Step {
             | Operation::Rename { .. }
             | Operation::Delete { .. }
             | Operation::Duplicate { .. }
-            | Operation::Kind { .. } => {}
+            | Operation::Kind { .. }
+            | Operation::Wrap { .. }
+            | Operation::Move { .. } => {}
         }
         Ok(operation)
     }

@@ -17,6 +17,7 @@ export type Ask =
   | { is: "outcome"; from: string; to: string }
   | { is: "rename"; node: string }
   | { is: "kind"; node: string }
+  | { is: "move"; node: string }
   | { is: "delete"; node: string };
 
 interface Props {
@@ -96,6 +97,16 @@ export function AskDialog({ ask, definition, shown, placements, operate, onAsk, 
           title={`“${nameOf(ask.node)}” becomes`}
           choices={definition.palette.filter((kind) => kind.addable && !kind.apart && kind.kind !== shown.about[ask.node]?.word).map((kind) => ({ id: kind.kind, label: kind.label, detail: kind.help, icon: iconOfKind(kind.kind) }))}
           onChoose={(kind) => send({ is: "kind", node: ask.node, kind })}
+          onClose={close}
+        />
+      );
+    case "move":
+      return (
+        <Chooser
+          label="Step that it follows"
+          title={`Move “${nameOf(ask.node)}” behind`}
+          choices={graph.ordered.filter((node) => node.id !== ask.node && shown.about[node.id]?.editable).map((node) => ({ id: node.id, label: node.name, detail: node.node ?? undefined, icon: kindIcon(node) }))}
+          onChoose={(after) => send({ is: "move", node: ask.node, after })}
           onClose={close}
         />
       );

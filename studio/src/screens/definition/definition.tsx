@@ -178,6 +178,11 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
       else facts.current?.querySelector<HTMLElement>("[data-form] [aria-invalid=true]")?.focus();
     });
   const duplicate = () => selected !== null && canChange && runHere({ is: "duplicate", node: selected });
+  // In the formats where steps stand one behind the other in parts, they can be moved; elsewhere edges say what follows.
+  const wrapping = definition.palette.find((entry) => entry.wraps);
+  const wrap = canChange && wrapping && selected !== null ? () => void runHere({ is: "wrap", node: selected, kind: wrapping.kind }) : null;
+  const inRow = canChange && definition.palette.find((entry) => entry.kind === about[selected]?.word)?.unplaced === "nowhere";
+  const move = inRow && selected !== null ? () => setAsk({ is: "move", node: selected }) : null;
   const removeEdge = () => edge && runHere({ is: "disconnect", edge: edge.id });
   const nextEdge = () => {
     if (!drawing || selected === null) return;
@@ -195,6 +200,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     else if (event.key === "c" && canChange) setAsk({ is: "connect", from: selected, edge: null });
     else if (event.key === "e") nextEdge();
     else if (event.key === "F2" && canChange) setAsk({ is: "rename", node: selected });
+    else if (event.key === "w" && wrap) wrap();
+    else if (event.key === "m" && move) move();
     else if (event.key === "k" && canChange) setAsk({ is: "kind", node: selected });
     else if ((event.key === "Delete" || event.key === "Backspace") && edge) removeEdge();
     else if ((event.key === "Delete" || event.key === "Backspace") && canChange) setAsk({ is: "delete", node: selected });
@@ -379,6 +386,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
                 kind: () => setAsk({ is: "kind", node: selected }),
                 remove: () => setAsk({ is: "delete", node: selected }),
                 duplicate,
+                wrap,
+                move,
               }}
             />
           ) : (

@@ -30,6 +30,8 @@ export interface NodeActions {
   kind: () => void;
   remove: () => void;
   connect: () => void;
+  wrap: (() => void) | null;
+  move: (() => void) | null;
 }
 
 export function NodeForm({ id, about, actions, ...shared }: Shared & { id: string; about: About; actions: NodeActions }) {
@@ -48,6 +50,8 @@ export function NodeForm({ id, about, actions, ...shared }: Shared & { id: strin
           <ActionButton label="Rename…" keys="F2" onClick={actions.rename} />
           <ActionButton label="Connect…" keys="c" onClick={actions.connect} />
           <ActionButton label="Kind…" keys="k" onClick={actions.kind} />
+          {actions.wrap && <ActionButton label={`Wrap in “${definition.palette.find((entry) => entry.wraps)?.label ?? ""}”`} keys="w" onClick={actions.wrap} />}
+          {actions.move && <ActionButton label="Move…" keys="m" onClick={actions.move} />}
           <ActionButton label="Duplicate" keys="Ctrl+D" onClick={actions.duplicate} />
           <ActionButton label="Delete…" keys="Delete" onClick={actions.remove} />
         </div>

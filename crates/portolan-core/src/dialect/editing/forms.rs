@@ -26,6 +26,8 @@ pub struct NodeForm {
     pub apart: bool,
     /// Where one is added without a position.
     pub unplaced: Unplaced,
+    /// Whether another node can be put into a new one.
+    pub wraps: bool,
     /// Returns whether a node whose text names no kind is of this kind.
     #[serde(skip)]
     pub(crate) unsaid: fn(&Node) -> bool,
@@ -107,6 +109,7 @@ pub(in crate::dialect) const fn form(
         addable: true,
         apart: false,
         unplaced: Unplaced::Unconnected,
+        wraps: false,
         unsaid: |_| false,
     }
 }
@@ -140,6 +143,11 @@ impl NodeForm {
     /// Prevents changes of nodes to this kind and from it.
     pub(in crate::dialect) const fn apart(self) -> NodeForm {
         NodeForm { apart: true, ..self }
+    }
+
+    /// Lets another node be put into a new one.
+    pub(in crate::dialect) const fn wrapping(self) -> NodeForm {
+        NodeForm { wraps: true, ..self }
     }
 
     /// Says where one is added without a position.

@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Dialect;
+use crate::diagnostic::{clip, list};
 use crate::graph::{Graph, Node};
 use crate::source::{Edit, NamedText, PathStep, Source, Tree, edited};
 
@@ -70,6 +71,19 @@ impl Editing {
             }
             None => Err(EditError::unknown("node kind", kind)),
         }
+    }
+
+    /// Refuses a kind whose nodes contain no others.
+    fn wrapping(&self, kind: &str) -> Result<(), EditError> {
+        if self.kinds.iter().any(|form| form.kind == kind && form.wraps) {
+            return Ok(());
+        }
+        let known: Vec<&str> = self.kinds.iter().filter(|form| form.wraps).map(|form| form.kind).collect();
+        if known.is_empty() {
+            return Err(EditError::not_here("a node is put into another one"));
+        }
+        let message = format!("no node can be put into one of the kind `{}`", clip(kind));
+        Err(EditError::new(message, format!("use {}", list(&known))))
     }
 
     /// Returns the form of a node: of the kind that its text names or implies.
@@ -205,6 +219,22 @@ pub enum Operation {
         /// The kind, in the word of the dialect.
         kind: String,
     },
+    /// Puts a node into a new one that contains others: into a loop, or as a branch between a new fork and its join.
+    Wrap {
+        /// The node.
+        node: String,
+        /// The kind of the new node, in the word of the dialect.
+        kind: String,
+        /// Its id; `None` for a free one.
+        id: Option<String>,
+    },
+    /// Moves a step behind another one, which may be in another part of the definition.
+    Move {
+        /// The step.
+        node: String,
+        /// The node that it follows; the part itself for its beginning.
+        after: String,
+    },
 }
 
 /// The reason why an operation is refused. Nothing was changed.
@@ -255,6 +285,9 @@ pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Opera
     })?;
     if let Operation::Add { kind, .. } | Operation::Kind { kind, .. } = operation {
         editing.addable(kind)?;
+    }
+    if let Operation::Wrap { kind, .. } = operation {
+        editing.wrapping(kind)?;
     }
     let page =
         Page::of(source, graph).ok_or_else(|| EditError::new("its text cannot be read", "fix the text first"))?;

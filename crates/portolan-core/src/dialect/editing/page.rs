@@ -60,6 +60,8 @@ pub(crate) struct Page<'p> {
     pub(crate) graph: &'p Graph,
     names: Vec<String>,
     texts: Vec<String>,
+    /// Where each file begins in the whole text.
+    starts: Vec<usize>,
     /// The tree of each file, with spans in the whole text; `None` for a file that could not be parsed.
     trees: Vec<Option<Tree>>,
     index: Index,
@@ -71,14 +73,15 @@ impl<'p> Page<'p> {
         let main = source.main();
         let (tree, faults) = source::parse(&main);
         let tree = tree.filter(|_| !faults.iter().any(crate::diagnostic::Diagnostic::is_error))?;
-        let (mut texts, mut trees) = (vec![main.text.to_string()], vec![Some(tree)]);
+        let (mut texts, mut starts, mut trees) = (vec![main.text.to_string()], vec![0], vec![Some(tree)]);
         for part in source.read_parts() {
             texts.push(source.text[part.span.start..part.span.end].to_owned());
+            starts.push(part.span.start);
             trees.push(parse_part(source, part, &mut 0).0);
         }
         let names = source.texts().into_iter().map(|(name, _)| name).collect();
         let index = Index::of(&trees);
-        Some(Page { graph, names, texts, trees, index })
+        Some(Page { graph, names, texts, starts, trees, index })
     }
 
     /// Returns the names of the files.
@@ -169,6 +172,15 @@ impl<'p> Page<'p> {
             });
         }
         format!("`{}`", words.join("."))
+    }
+
+    /// Returns the lines at a place, from its first character to the end of its last line.
+    pub(crate) fn lines(&self, place: &Place) -> Option<&str> {
+        let (text, start, span) = (self.texts.get(place.file)?, self.starts.get(place.file)?, self.tree(place)?.span);
+        let rest = text.get(span.start.checked_sub(*start)?..)?;
+        let long = span.end - span.start;
+        let end = rest.get(long..)?.find('\n').map_or(rest.len(), |more| long + more);
+        rest.get(..end)
     }
 
     /// Returns the text at a place.

@@ -2,11 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::diagnostic::clip;
 use crate::dialect::editing::{
-    Done, EditError, Editing, Edits, FieldKind, FormField, NodeForm, Operation, Page, Place, field, filled, form, fresh,
+    Done, EditError, Editing, Edits, FieldKind, FormField, NodeForm, Operation, Page, Pen, Place, field, filled, form,
+    fresh, identifier,
 };
 use crate::graph::{DEFAULT_RETRIES, Kind};
 use crate::source::{Edit, PathStep, Tree};
+use crate::value::{FAILED, PASSED};
 
 pub(super) const EDITING: Editing = Editing { kind_field: Some("type"), ..Editing::of(KINDS, OWN, edits) };
 
@@ -87,7 +90,8 @@ const KINDS: &[NodeForm] = &[
             field("join", "Join", FieldKind::Text, "The node that collects the branches.").required(),
             field("maxConcurrency", "At once", FieldKind::Number, "How many branches may be open at once."),
         ],
-    ),
+    )
+    .wrapping(),
     form(
         "join",
         "Join",
@@ -143,6 +147,8 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Rename { node, to } => rename(page, node, to),
         Operation::Delete { nodes } => delete(page, nodes),
         Operation::Duplicate { node } => duplicate(page, node),
+        Operation::Wrap { node, id, .. } => wrap(page, node, id.as_deref()),
+        Operation::Move { .. } => Err(EditError::not_here("a node is moved")),
         Operation::Set { .. } | Operation::Kind { .. } => unreachable!("all formats set fields alike"),
     }
 }
@@ -314,6 +320,36 @@ fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
         edits.push(Edit::Remove { at: nodes().with(node.as_str()).at });
     }
     Ok(Done::here(edits))
+}
+
+/// Puts a node between a new fork and its join. What led to the node leads to the fork, and the join leads on.
+fn wrap(page: &Page<'_>, node: &str, id: Option<&str>) -> Edits {
+    if !matches!(page.node(node)?.kind, Kind::Work { .. } | Kind::Subflow { .. }) {
+        let message = format!("`{node}` cannot be a branch");
+        return Err(EditError::new(message, "wrap a task, a gate or a subflow"));
+    }
+    let is_taken = |id: &str| page.tree(&nodes().with(id)).is_some();
+    let fork = identifier(id, "fork", &is_taken)?;
+    let join = fresh(&format!("{fork}_join"), &|other| other == fork || is_taken(other));
+    let mut pen = Pen::default();
+    for place in named(page, node) {
+        let leaves = place.key() == Some("from");
+        if let Some(on) = place.parent().filter(|_| leaves).and_then(|edge| page.text(&edge.with("on")))
+            && ![PASSED, FAILED].contains(&on)
+        {
+            let message = format!("`{node}` leads on by `{}`, and a join only by `{PASSED}` and `{FAILED}`", clip(on));
+            return Err(EditError::new(message, "lead that edge from another node first"));
+        }
+        pen.set(&place, if leaves { join.as_str() } else { fork.as_str() });
+    }
+    pen.insert(&nodes().with(fork.as_str()), Some(node.to_owned()), json!({ "type": "fork", "join": join }));
+    let behind = page.key_behind(&nodes(), node);
+    pen.insert(&nodes().with(join.as_str()), behind, json!({ "type": "join", "fork": fork }));
+    let at = behind_those_of(page, node);
+    for (nth, edge) in [edge_of(&fork, node, None), edge_of(node, &join, None)].into_iter().enumerate() {
+        pen.insert(&edges().with(at + nth), None, edge);
+    }
+    Ok(pen.done().selecting(fork))
 }
 
 fn duplicate(page: &Page<'_>, node: &str) -> Edits {

@@ -84,7 +84,9 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Delete { nodes } => delete(page, nodes),
         Operation::Duplicate { node } => duplicate(page, node),
         Operation::Kind { .. } => Err(EditError::not_here("a node is of another kind")),
+        Operation::Move { .. } => Err(EditError::not_here("a node is moved")),
         Operation::Label { .. } => unreachable!("its edges have no labels"),
+        Operation::Wrap { .. } => unreachable!("none of its nodes contains others"),
         Operation::Set { .. } => unreachable!("all formats set fields alike"),
     }
 }

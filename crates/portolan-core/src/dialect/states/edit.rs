@@ -217,6 +217,8 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Rename { node, to } => names::rename(&sheet, node, to),
         Operation::Delete { nodes } => delete::delete(&sheet, nodes),
         Operation::Duplicate { node } => nodes::duplicate(&sheet, node),
+        Operation::Wrap { node, id, .. } => nodes::wrap(&sheet, node, id.as_deref()),
+        Operation::Move { .. } => Err(EditError::not_here("a state is moved")),
         Operation::Kind { node, kind } => nodes::of_kind(&sheet, node, kind),
         Operation::Label { .. } => unreachable!("its edges have no labels"),
         Operation::Set { .. } => unreachable!("all formats set fields alike"),

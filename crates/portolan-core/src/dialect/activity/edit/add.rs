@@ -49,14 +49,14 @@ pub(super) fn add(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
 }
 
 /// The position of a new step.
-struct Spot {
-    list: Place,
-    nth: usize,
-    activity: Place,
+pub(super) struct Spot {
+    pub(super) list: Place,
+    pub(super) nth: usize,
+    pub(super) activity: Place,
     /// The prefix of its id in the graph.
-    prefix: String,
+    pub(super) prefix: String,
     /// The step that it follows, if loops beside the steps may name that one.
-    behind: Option<String>,
+    pub(super) behind: Option<String>,
 }
 
 fn spot(page: &Page<'_>, adding: &Adding<'_>) -> Result<Spot, EditError> {
@@ -89,7 +89,7 @@ fn inside(page: &Page<'_>, looping: &Written<'_>) -> Result<Spot, EditError> {
     Ok(Spot { list, nth: 0, activity: looping.activity.clone(), prefix, behind: None })
 }
 
-fn behind(page: &Page<'_>, node: &str) -> Result<Spot, EditError> {
+pub(super) fn behind(page: &Page<'_>, node: &str) -> Result<Spot, EditError> {
     if let Kind::Start | Kind::End { .. } = page.node(node)?.kind {
         let message = format!("a step must be in an activity, and `{node}` is in none");
         return Err(EditError::new(message, "add it after an activity or a step"));
@@ -122,7 +122,7 @@ fn put(page: &Page<'_>, spot: &Spot, id: &str, value: Value) -> Changes {
 }
 
 /// Returns the required fields of a kind. In a list of the first generation a step has no `kind`.
-fn made(page: &Page<'_>, kind: &str, id: &str, spot: &Spot) -> Map<String, Value> {
+pub(super) fn made(page: &Page<'_>, kind: &str, id: &str, spot: &Spot) -> Map<String, Value> {
     let items = page.items(&spot.list);
     let is_first = !items.is_empty() && items.iter().all(|item| item.get("kind").is_none());
     let mut made = Map::from_iter([("id".to_owned(), json!(id))]);

@@ -119,6 +119,7 @@ pub(super) const KINDS: &[NodeForm] = &[
         ],
     )
     .apart()
+    .wrapping()
     .without_position(Unplaced::Nowhere)
     .unsaid(|node| matches!(node.kind, Kind::Loop(_))),
     form(

@@ -3,6 +3,7 @@
 //! Derived nodes (conditions, ends of passes, exits) are edited through these.
 
 mod add;
+mod carry;
 mod files;
 mod forms;
 mod names;
@@ -34,6 +35,8 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Rename { node, to } => take::rename(page, node, to),
         Operation::Delete { nodes } => take::delete(page, nodes),
         Operation::Duplicate { node } => add::duplicate(page, node),
+        Operation::Wrap { node, id, .. } => carry::wrap(page, node, id.as_deref()),
+        Operation::Move { node, after } => carry::moved(page, node, after),
         Operation::Label { .. } => unreachable!("its edges have no labels"),
         Operation::Set { .. } | Operation::Kind { .. } => unreachable!("all formats set fields alike"),
     }

@@ -61,13 +61,16 @@ pub(super) fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
     if names::activities(page).iter().all(|activity| changes.takes(activity)) {
         return Err(EditError::new("no activity would be left", "keep one: a workflow needs an activity"));
     }
-    for reference in references(page) {
-        if let Some(written) = all.iter().find(|written| is_named(written, &reference)) {
-            forget(page, written, reference.place, &mut changes);
-        }
-    }
+    all.iter().for_each(|written| forget_all(page, written, &mut changes));
     is_whole(page, &changes)?;
     Ok(changes.done(page))
+}
+
+/// Removes the references to an element that is deleted, or moved to where they do not reach.
+pub(super) fn forget_all(page: &Page<'_>, written: &Written<'_>, changes: &mut Changes) {
+    for reference in references(page).into_iter().filter(|reference| is_named(written, reference)) {
+        forget(page, written, reference.place, changes);
+    }
 }
 
 /// Removes a reference to a deleted element.
@@ -108,7 +111,7 @@ fn anchor(page: &Page<'_>, written: &Written<'_>, place: Place, is_after: bool, 
 }
 
 /// Refuses to leave a loop without steps, or a decision without two branches.
-fn is_whole(page: &Page<'_>, changes: &Changes) -> Result<(), EditError> {
+pub(super) fn is_whole(page: &Page<'_>, changes: &Changes) -> Result<(), EditError> {
     let left = |list: &Place| (0..page.items(list).len()).filter(|nth| !changes.takes(&list.with(*nth))).count();
     for activity in names::activities(page).iter().filter(|activity| !changes.takes(activity)) {
         for place in names::inside(page, activity).iter().filter(|place| !changes.takes(place)) {

@@ -143,7 +143,8 @@ pub(super) const KINDS: &[NodeForm] = &[
             FAILURE,
         ],
     )
-    .with_outcomes(),
+    .with_outcomes()
+    .wrapping(),
     form(
         "join",
         "Join",

@@ -30,7 +30,7 @@ pub(super) fn rename(sheet: &Sheet<'_>, node: &str, to: &str) -> Edits {
 }
 
 /// Returns every place whose value is the name of a state.
-fn named(sheet: &Sheet<'_>, node: &str) -> Vec<Place> {
+pub(super) fn named(sheet: &Sheet<'_>, node: &str) -> Vec<Place> {
     let page = sheet.page;
     let mut places = Vec::new();
     for id in sheet.ids() {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::leads::{at_its_join, branch, fails_to, leads_to, moved};
-use super::{Sheet, Spot, Way, chosen, kinds};
+use super::{Sheet, Spot, Way, chosen, kinds, names};
 use crate::dialect::editing::{Done, EditError, Edits, Pen, filled, fresh, identifier};
 use crate::dialect::states::ways::DEFAULT;
 use crate::graph::{Edge, Kind};
@@ -175,6 +175,46 @@ fn taken_over(sheet: &Sheet<'_>, pen: &mut Pen, after: &str, on: Option<&str>, i
             }
         },
     })
+}
+
+/// Puts a state between a new one that opens branches and its join. What led to the state leads to the new one, and the
+/// join leads on.
+pub(super) fn wrap(sheet: &Sheet<'_>, id: &str, fork: Option<&str>) -> Edits {
+    let node = sheet.written(id)?;
+    let way = sheet.way(id);
+    if matches!(node.kind, Kind::Fork { .. } | Kind::Join { .. }) || matches!(way, Way::Branches | Way::Choose) {
+        let message = format!("`{id}` cannot be a branch: it leads on in several ways");
+        return Err(EditError::new(message, "wrap a state with one transition"));
+    }
+    if sheet.page.tree(&sheet.state(id).with("on_failure").with("go_to")).is_some() {
+        let message = format!("the edge of `{id}` on `{FAILED}` would leave its branch");
+        return Err(EditError::new(message, "remove that edge first, and add it to the new state afterwards"));
+    }
+    let fork = identifier(fork, "parallel", &|id| sheet.is_taken(id))?;
+    let join = fresh(&format!("{fork}_join"), &|other| other == fork || sheet.is_taken(other));
+    let mut pen = Pen::default();
+    let (mut opens, mut collects) = (json!({ "parallel": [id], "join": join }), json!({ "join": "all" }));
+    let begins = sheet.initial().is_some_and(|(first, _)| first == id);
+    for (flag, owner, moves) in [("is_initial", &mut opens, begins), ("is_final", &mut collects, sheet.is_final(id))] {
+        if moves {
+            // A new member is never the first of its object, so it must be marked.
+            owner[flag] = true.into();
+        }
+        if sheet.page.tree(&sheet.state(id).with(flag)).is_some() {
+            pen.remove(&sheet.state(id).with(flag));
+        }
+    }
+    let leaves = sheet.transition(id);
+    let onward = sheet.page.value(&leaves);
+    names::named(sheet, id).iter().filter(|led| **led != leaves).for_each(|led| pen.set(led, fork.as_str()));
+    pen.set(&leaves, join.as_str());
+    let behind = sheet.page.key_behind(&sheet.states, id);
+    pen.insert(&sheet.state(&fork), behind.clone(), opens);
+    pen.insert(&sheet.state(&join), behind, collects);
+    if let Some(onward) = onward {
+        pen.insert(&sheet.transition(&join), sheet.page.key_behind(&sheet.transitions, id), onward);
+    }
+    Ok(pen.done().selecting(fork))
 }
 
 pub(super) fn duplicate(sheet: &Sheet<'_>, id: &str) -> Edits {

@@ -121,7 +121,8 @@ pub(super) const KINDS: &[NodeForm] = &[
             field("maxConcurrency", "At once", FieldKind::Number, "How many branches may be open at once."),
         ],
     )
-    .with_outcomes(),
+    .with_outcomes()
+    .wrapping(),
     form(
         "join",
         "Join",

@@ -28,7 +28,7 @@ pub(super) fn rename(sheet: &Sheet<'_>, node: &str, to: &str) -> Edits {
 }
 
 /// Returns every place with the name of a node, apart from expressions.
-fn named(sheet: &Sheet<'_>, node: &str) -> Vec<Place> {
+pub(super) fn named(sheet: &Sheet<'_>, node: &str) -> Vec<Place> {
     let page = sheet.page;
     let mut places = Vec::new();
     for nth in 0..sheet.items().len() {

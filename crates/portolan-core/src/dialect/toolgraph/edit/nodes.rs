@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Sheet, branch, condition, ends, no_such_outcome};
+use super::{Sheet, branch, condition, ends, names, no_such_outcome};
 use crate::dialect::editing::{EditError, Edits, Pen, Place, filled, fresh, identifier};
 use crate::graph::{Kind, Node};
 use crate::source::Tree;
@@ -139,6 +139,43 @@ fn called(sheet: &Sheet<'_>) -> Value {
         Some(name) => json!({ "tool": name }),
         None => json!({ "workflow": "" }),
     }
+}
+
+/// Puts a node between a new fork and its join. What led to the node leads to the fork, and the join leads on.
+pub(super) fn wrap(sheet: &Sheet<'_>, id: &str, fork: Option<&str>) -> Edits {
+    let node = sheet.page.node(id)?;
+    if matches!(
+        node.kind,
+        Kind::Start | Kind::End { .. } | Kind::Fork { .. } | Kind::Join { .. } | Kind::Switch | Kind::Checkpoint { .. }
+    ) {
+        return Err(EditError::new(
+            format!("`{id}` cannot be a branch"),
+            "wrap a node that computes or calls something",
+        ));
+    }
+    let place = sheet.page.place_of(node)?;
+    let fails = [place.with("onError"), place.with("on_failure").with("go_to")];
+    if fails.iter().any(|place| sheet.page.tree(place).is_some()) {
+        let message = format!("the edge of `{id}` on `{FAILED}` would leave its branch");
+        return Err(EditError::new(message, "remove that edge first, and add it to the new node afterwards"));
+    }
+    let fork = identifier(fork, "parallel", &|id| sheet.is_taken(id))?;
+    let join = fresh(&format!("{fork}_join"), &|other| other == fork || sheet.is_taken(other));
+    let mut pen = Pen::default();
+    for led in names::named(sheet, id).into_iter().filter(|led| *led != place.with("id")) {
+        pen.set(&led, fork.as_str());
+    }
+    let mut collects = json!({ "id": join, "type": "join" });
+    let next = place.with("next");
+    if let Some(to) = sheet.page.value(&next) {
+        collects["next"] = to;
+    }
+    pen.set(&next, join.as_str());
+    let at = place.number().unwrap_or(sheet.items().len());
+    let opens = json!({ "id": fork, "type": "parallel", "branches": [id], "join": join });
+    pen.insert(&sheet.list.with(at), None, opens);
+    pen.insert(&sheet.list.with(at + 2), None, collects);
+    Ok(pen.done().selecting(fork))
 }
 
 pub(super) fn duplicate(sheet: &Sheet<'_>, id: &str) -> Edits {

@@ -144,6 +144,18 @@ fn operations() -> Value {
         ),
         one("duplicate", "Copy a node, without its edges.", json!({ "node": node }), &["node"]),
         one("kind", "Change the kind of a node.", json!({ "node": node, "kind": kind }), &["node", "kind"]),
+        one(
+            "wrap",
+            "Put a node into a new one that contains others: into a loop, or between a new fork and its join.",
+            json!({ "node": node, "kind": kind, "id": text("The id of the new node; omit it to have a free one chosen.") }),
+            &["node", "kind"],
+        ),
+        one(
+            "move",
+            "Move a step of an activity behind another node, which may be in another activity.",
+            json!({ "node": node, "after": text("The node that it follows; an activity for its beginning.") }),
+            &["node", "after"],
+        ),
     ];
     json!({
         "type": "array", "minItems": 1, "maxItems": MAX_OPERATIONS, "items": { "anyOf": all },

@@ -1,6 +1,7 @@
 //! Definitions of activities after an operation: the lines that it changes.
 
 mod adding;
+mod carrying;
 mod files;
 mod leading;
 mod naming;

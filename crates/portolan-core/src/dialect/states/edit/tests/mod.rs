@@ -329,3 +329,47 @@ fn edges_are_taken_away_and_moved() {
     "#]],
     );
 }
+
+#[test]
+fn a_state_becomes_a_branch() {
+    let wrap = |node: &str| json!({ "is": "wrap", "node": node, "kind": "parallel", "id": "both" });
+    check(
+        SHORT,
+        &[wrap("research")],
+        expect![[r#"
+            -  research: write   # always
+            +  both:
+            +    parallel:
+            +      - research
+            +    join: both_join
+            +    is_initial: true
+            +  both_join:
+            +    join: all
+            +  research: both_join   # always
+            +  both_join: write
+        "#]],
+    );
+    check(
+        SHORT,
+        &[wrap("write")],
+        expect![[r#"
+        -  research: write   # always
+        +  both:
+        +    parallel:
+        +      - write
+        +    join: both_join
+        +  both_join:
+        +    join: all
+        +  research: both   # always
+        +  write: both_join
+    "#]],
+    );
+    check(
+        SHORT,
+        &[wrap("write"), wrap("both")],
+        expect![[r#"
+        refused: `both` cannot be a branch: it leads on in several ways
+        help: wrap a state with one transition
+    "#]],
+    );
+}

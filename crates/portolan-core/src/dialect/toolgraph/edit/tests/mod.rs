@@ -307,3 +307,55 @@ fn an_object_of_fields_goes_with_its_last_one() {
         retried.into_iter().chain([set("retry.backoff", Value::Null), set("retry.max", Value::Null)]).collect();
     check(SHORT, "t", &cleared, expect![""]);
 }
+
+#[test]
+fn a_node_becomes_a_branch() {
+    let wrap = |node: &str| json!({ "is": "wrap", "node": node, "kind": "parallel" });
+    check(
+        SHORT,
+        "t",
+        &[wrap("list")],
+        expect![[r#"
+        -      - { id: entry, type: entry, next: list }   # the arguments
+        -        next: which   # onwards
+        +      - { id: entry, type: entry, next: parallel }   # the arguments
+        +      - id: parallel
+        +        type: parallel
+        +        branches:
+        +          - list
+        +        join: parallel_join
+        +        next: parallel_join   # onwards
+        +      - id: parallel_join
+        +        type: join
+        +        next: which
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[wrap("which")],
+        expect![[r#"
+        refused: `which` cannot be a branch
+        help: wrap a node that computes or calls something
+    "#]],
+    );
+    let fails = json!({ "is": "connect", "from": "list", "to": "exit", "on": "failed" });
+    check(
+        SHORT,
+        "t",
+        &[fails, wrap("list")],
+        expect![[r#"
+        refused: the edge of `list` on `failed` would leave its branch
+        help: remove that edge first, and add it to the new node afterwards
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "wrap", "node": "list", "kind": "mcp" })],
+        expect![[r#"
+        refused: no node can be put into one of the kind `mcp`
+        help: use `parallel`
+    "#]],
+    );
+}
