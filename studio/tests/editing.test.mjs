@@ -248,6 +248,25 @@ inPage("changes that were kept are resumed, and that is told", async (page) => {
   await page.waitForFunction(() => document.activeElement?.matches("[data-graph]"));
 });
 
+inPage("a step is put into a loop, and one is moved to another activity, by keyboard", async (page) => {
+  const hands = new Hands(page);
+  const written = (text) => page.waitForFunction((text) => document.querySelector(".code-host")?.shadowRoot?.textContent.includes(text), text);
+  await hands.at("follow-up", "report.count");
+  await hands.key("w");
+  await hands.selected("report.loop");
+  await written("- id: loop");
+  await hands.key("Control+z");
+  await page.locator("aside[aria-label=Outline]").getByText("File an issue: {leftover}").click();
+  await hands.selected("file.issue");
+  await hands.key("m");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.type("Count");
+  await page.keyboard.press("Enter");
+  await hands.selected("report.issue");
+  await hands.closed();
+  await written("- id: issue");
+});
+
 inPage("an activity comes and goes as a file of its own, and undo goes back over both", async (page, said) => {
   const hands = new Hands(page);
   const tabs = () => page.locator(".files button").allTextContents();

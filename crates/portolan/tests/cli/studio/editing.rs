@@ -69,6 +69,25 @@ fn an_edit_of_the_graph_is_a_change_of_the_text() {
         +    "verify": { "type": "gate", "maxRetries": 4, "instructions": "Is it right?" },
     "#]]
     .assert_eq(&difference(SMALL, told["files"][0]["text"].as_str().expect("a text")));
+    // What led to a node leads to the fork around it, and their join leads on.
+    let branch = json!({ "is": "wrap", "node": "verify", "kind": "fork", "id": "both" });
+    let told = studio.edited("small", SMALL, &branch);
+    assert_eq!((&told["select"], &told["sound"]), (&json!("both"), &json!(true)));
+    expect![[r#"
+        -    { "from": "work", "to": "verify" },
+        -    { "from": "verify", "to": "done", "on": "passed" },
+        -    { "from": "verify", "to": "work", "on": "failed" },
+        -    { "from": "verify", "to": "stuck", "on": "failed" },
+        +    "both": { "type": "fork", "join": "both_join" },
+        +    "both_join": { "type": "join", "fork": "both" },
+        +    { "from": "work", "to": "both" },
+        +    { "from": "both_join", "to": "done", "on": "passed" },
+        +    { "from": "both_join", "to": "work", "on": "failed" },
+        +    { "from": "both_join", "to": "stuck", "on": "failed" },
+        +    { "from": "both", "to": "verify" },
+        +    { "from": "verify", "to": "both_join" },
+    "#]]
+    .assert_eq(&difference(SMALL, told["files"][0]["text"].as_str().expect("a text")));
     // Nothing was written.
     assert_eq!(std::fs::read_to_string(project.path().join(".flow/workflows/small.json")).expect("it is there"), SMALL);
 }
