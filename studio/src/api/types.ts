@@ -111,6 +111,8 @@ export interface About {
   id: string;
   name: string;
   place: Place | null;
+  /** All of its text, where it can be edited. */
+  extent?: Place | null;
   facts: Fact[];
   verification?: Verification;
   checks?: NodeCheck[];

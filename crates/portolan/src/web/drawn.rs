@@ -65,6 +65,8 @@ pub(super) struct NodeDetails {
     id: String,
     name: String,
     place: Option<Place>,
+    /// All of its text, if it can be edited.
+    extent: Option<Place>,
     facts: Vec<Fact>,
     /// Whether and by what the node is checked before a run leaves it.
     #[serde(flatten)]
@@ -236,6 +238,7 @@ pub(super) fn about(
             .or_insert_with(|| graph.nodes.iter().rev().map(|node| (node.id.as_str(), node)).collect());
         let node = drawn.node.as_deref().and_then(|id| nodes.get(id));
         let form = node.filter(|_| is_root).zip(forms).and_then(|(node, forms)| form(node, forms));
+        let (form, span) = form.unzip();
         let boxed = drawn.id.rsplit_once("activity:").map(|(_, id)| id);
         let activity = boxed.and_then(|id| graph.activities.iter().find(|activity| activity.id == id));
         let facts = match (activity, node) {
@@ -248,16 +251,18 @@ pub(super) fn about(
             _ => NodeChecks::default(),
         };
         let place = drawn.span.filter(|_| is_root).zip(places).map(|(span, places)| places.place(span));
+        let extent = span.zip(places).map(|(span, places)| places.place(span));
         let id = drawn.node.clone().unwrap_or_else(|| drawn.id.clone());
         let name = drawn.name.clone();
-        told.insert(drawn.id.clone(), NodeDetails { kind: drawn.kind, id, name, place, facts, verified, form });
+        told.insert(drawn.id.clone(), NodeDetails { kind: drawn.kind, id, name, place, extent, facts, verified, form });
     }
     told
 }
 
-fn form(node: &Node, forms: &Forms<'_>) -> Option<Form> {
-    let NodeValues { word, values } = forms.node(node)?;
-    Some(Form { word, values, editable: word.is_some(), outcomes: outcomes(node) })
+/// Returns the form of a node, and the span of its text.
+fn form(node: &Node, forms: &Forms<'_>) -> Option<(Form, Span)> {
+    let NodeValues { span, word, values } = forms.node(node)?;
+    Some((Form { word, values, editable: word.is_some(), outcomes: outcomes(node) }, span))
 }
 
 /// Returns the outcomes that an edge from a node may name.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Checked, Definition, Kind } from "../../api/types";
-import { placementsOf, placesFor } from "./places";
+import { nodeAt, placementsOf, placesFor } from "./places";
 
 const definition = { palette: [] } as unknown as Definition;
 const shown = {
@@ -32,4 +32,11 @@ test("a place without a way to it is offered as what the kind makes of it", () =
   assert.deepEqual(of("unconnected"), ["Unconnected", "Between “Write” and “Test”, on passed"]);
   assert.deepEqual(of("last"), ["At the end", "Between “Write” and “Test”, on passed"]);
   assert.deepEqual(of("nowhere"), ["Between “Write” and “Test”, on passed"]);
+});
+
+test("a place in the source is that of the innermost step whose text it is in", () => {
+  const place = (from: number, to: number) => ({ file: 0, line: 1, column: 1, from, to });
+  const about = { loop: { place: place(0, 4), extent: place(0, 40) }, step: { place: place(20, 24), extent: place(18, 30) }, derived: { place: null } } as unknown as Checked["about"];
+  assert.deepEqual([2, 10, 26, 35, 50].map((offset) => nodeAt(about, 0, offset)), ["loop", "loop", "step", "loop", null]);
+  assert.equal(nodeAt(about, 1, 2), null);
 });

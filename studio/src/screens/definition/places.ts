@@ -44,14 +44,14 @@ export function placementsOf(definition: Definition, shown: Checked, selected: s
   return [unconnected, ...edges.map((entry) => ({ label: `Between “${nameOf(entry.from)}” and “${nameOf(entry.to)}”${entry.on ? `, on ${entry.on}` : ""}`, place: { edge: entry.id } }))];
 }
 
-/** The innermost node whose place holds this offset. */
+/** The innermost node whose text holds this offset. */
 export function nodeAt(about: Checked["about"], file: number, offset: number): string | null {
   let found: string | null = null;
   let size = Infinity;
-  for (const [id, { place }] of Object.entries(about)) {
-    if (!place || place.file !== file || offset < place.from || offset > place.to) continue;
-    if (place.to - place.from < size) {
-      size = place.to - place.from;
+  for (const [id, { place, extent }] of Object.entries(about)) {
+    for (const text of [place, extent]) {
+      if (!text || text.file !== file || offset < text.from || offset > text.to || text.to - text.from >= size) continue;
+      size = text.to - text.from;
       found = id;
     }
   }

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use super::Dialect;
 use crate::diagnostic::{clip, list};
 use crate::graph::{Graph, Node};
-use crate::source::{Edit, NamedText, PathStep, Source, Tree, edited};
+use crate::source::{Edit, NamedText, PathStep, Source, Span, Tree, edited};
 
 pub(crate) use changes::{Changes, text_of};
 pub use forms::{FieldKind, FormField, NodeForm, Unplaced};
@@ -404,8 +404,10 @@ fn of_kind(editing: &Editing, field: &str, page: &Page<'_>, node: &str, kind: &s
 }
 
 /// The values that a form shows for a node.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NodeValues {
+    /// The text of the node; without its key, if its id is one.
+    pub span: Span,
     /// The kind, in the word of the dialect.
     pub word: Option<&'static str>,
     /// The values of its fields, by their paths.
@@ -429,7 +431,7 @@ impl<'f> Forms<'f> {
         let (_, tree) = self.page.object_of(node)?;
         let form = self.editing.form(node, tree);
         let values = form.map(|form| held(tree, form.fields)).unwrap_or_default();
-        Some(NodeValues { word: form.map(|form| form.kind), values })
+        Some(NodeValues { span: tree.span, word: form.map(|form| form.kind), values })
     }
 
     /// Returns the values of the definition itself.
