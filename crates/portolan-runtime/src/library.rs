@@ -10,6 +10,7 @@ mod beside;
 mod family;
 mod folder;
 mod functions;
+mod given;
 mod list;
 mod seen;
 mod servers;
@@ -37,6 +38,8 @@ pub(crate) use family::bare;
 use folder::places;
 pub use folder::{WorkflowFile, read_definition, workflow_files};
 pub use functions::{FunctionFiles, FunctionSet, run_as};
+use given::Given;
+pub use given::is_stray;
 pub use list::{Overview, WorkflowLine, catalogue, shown};
 use seen::Lookup;
 pub(crate) use seen::Lookups;
@@ -88,7 +91,7 @@ pub struct Reviewed {
 /// All definitions that can be run.
 pub struct Library {
     project: PathBuf,
-    given: BTreeMap<String, PathBuf>,
+    given: Given,
     strictness: Strictness,
     external: Mutex<BTreeMap<String, PathBuf>>,
     checked: Mutex<BTreeMap<String, Checked>>,
@@ -102,28 +105,27 @@ impl Library {
     /// # Errors
     /// A given path cannot be read, or two files have the same id.
     pub fn new(project: &Path, given: &[PathBuf], strictness: Strictness) -> Result<Library, ServiceError> {
-        let mut by_id: BTreeMap<String, PathBuf> = BTreeMap::new();
-        for path in given {
-            for file in workflow_files(path)? {
-                let stem = file.id.clone();
-                if let Some(other) = by_id.insert(stem.clone(), file.path.clone()) {
-                    return Err(ServiceError::of(
-                        ErrorKind::InvalidDefinition,
-                        "duplicate_id",
-                        format!("`{}` and `{}` both define `{stem}`", other.display(), file.path.display()),
-                        "rename one of the files",
-                    ));
-                }
-            }
-        }
-        Ok(Library {
+        let given = Given::of(given)?;
+        given.refused().map_or_else(|| Ok(Library::of(project, given, strictness)), Err)
+    }
+
+    /// Returns the same, even if several files have the same id: each lookup of that id then reports them.
+    ///
+    /// # Errors
+    /// A given path cannot be read.
+    pub fn with_clashes(project: &Path, given: &[PathBuf], strictness: Strictness) -> Result<Library, ServiceError> {
+        Ok(Library::of(project, Given::of(given)?.without_strays(), strictness))
+    }
+
+    fn of(project: &Path, given: Given, strictness: Strictness) -> Library {
+        Library {
             project: project.to_owned(),
-            given: by_id,
+            given,
             strictness,
             external: Mutex::default(),
             checked: Mutex::default(),
             sources: Sources::default(),
-        })
+        }
     }
 
     /// Returns the project folder.
@@ -199,7 +201,7 @@ impl Library {
 
     /// Returns the file called `name` in the folder around a workflow of the command line that has a folder of its own.
     fn around(&self, by: &str, name: &str) -> Option<PathBuf> {
-        let path = self.given.get(by).filter(|path| path.file_stem().is_some_and(|stem| stem == "workflow"))?;
+        let path = self.given.files.get(by).filter(|path| path.file_stem().is_some_and(|stem| stem == "workflow"))?;
         let around = disk::folder_of(path).join("..");
         places(&around, name).find(|path| is_plain(name) && !name.contains(':') && path.is_file())
     }
@@ -236,7 +238,10 @@ impl Library {
                 None => Err(self.unknown(id)),
             };
         }
-        if let Some(path) = self.given.get(id) {
+        if let Some(error) = self.given.clash(id) {
+            return Err(error);
+        }
+        if let Some(path) = self.given.files.get(id) {
             return Ok((self.sources.read(path)?, Origin::Project));
         }
         if let Some(path) = places(&self.folder(), id).find(|path| stands(path)) {
@@ -271,7 +276,7 @@ impl Library {
 
     /// Returns the ids of the project's own workflows.
     pub fn project_ids(&self) -> Vec<String> {
-        let mut ids: Vec<String> = self.given.keys().cloned().collect();
+        let mut ids: Vec<String> = self.given.files.keys().chain(self.given.clashes.keys()).cloned().collect();
         ids.extend(workflow_files(&self.folder()).unwrap_or_default().into_iter().map(|file| file.id));
         ids.sort();
         ids.dedup();
@@ -314,7 +319,17 @@ impl Library {
 
     /// Returns the ids of the definitions named on the command line.
     pub fn given_ids(&self) -> Vec<String> {
-        self.given.keys().cloned().collect()
+        self.given.files.keys().cloned().collect()
+    }
+
+    /// Returns the files of the command line that have the same id, or none if the id is unambiguous.
+    pub fn clashing(&self, id: &str) -> &[PathBuf] {
+        self.given.clashes.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the files of the command line that are no definitions, and have the id of another file.
+    pub fn strays(&self) -> &[WorkflowFile] {
+        &self.given.strays
     }
 
     /// Returns all findings in a workflow.

@@ -1,6 +1,6 @@
 // The shapes of `/api/v1`. The server's OpenAPI document is the source; this file follows it.
 
-export type Dialect = "navigator" | "activity" | "toolgraph" | "states" | "phases";
+export type Dialect = "navigator" | "activity" | "toolgraph" | "states" | "phases" | "unknown";
 export type RunStatus = "working" | "checking" | "waiting" | "success" | "failure" | "blocked" | "cancelled";
 export type NodeState = "done" | "here" | "checking" | "waiting" | "failed" | "skipped" | "cancelled";
 
@@ -33,6 +33,10 @@ export interface DefinitionEntry {
   openRuns: number;
   /** The workflows of the file, as their runs name them. */
   roots?: string[];
+  /** `duplicate_id` where another file has its id, `no_definition` where its file is none; the description says more. */
+  fault?: "duplicate_id" | "no_definition" | null;
+  /** Whether its id leads to it. */
+  opens?: boolean;
 }
 
 /** What a definition runs that nobody has trusted. */

@@ -66,11 +66,16 @@ fn with_endings(stem: PathBuf) -> impl Iterator<Item = PathBuf> {
 /// Checks whether a file's name is that of a definition. Tests of graphs, JSON schemas and lists of servers have the same
 /// extensions, and are excluded.
 pub(super) fn is_definition(path: &Path) -> bool {
-    let is_ending = |extension: &OsStr| ENDINGS.iter().any(|ending| extension == *ending);
     let stem = path.file_stem().unwrap_or_default();
     let inner = Path::new(stem).extension();
     let is_other = inner.is_some_and(|inner| inner == "test" || inner == "schema") || stem == "mcp" || stem == ".mcp";
-    path.extension().is_some_and(is_ending) && !is_other
+    has_ending(path) && !is_other
+}
+
+/// Checks whether a file has the extension of definitions.
+pub(super) fn has_ending(path: &Path) -> bool {
+    let is_ending = |extension: &OsStr| ENDINGS.iter().any(|ending| extension == *ending);
+    path.extension().is_some_and(is_ending)
 }
 
 /// Returns the name of the file, or of its folder, even if that is written as `.`.

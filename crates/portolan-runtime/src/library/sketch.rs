@@ -45,7 +45,7 @@ impl Library {
     pub fn marks(&self) -> Marks {
         let own = workflow_files(&self.folder()).unwrap_or_default().into_iter().map(|file| file.path);
         let mut paths = Vec::new();
-        for path in own.chain(self.given.values().cloned()) {
+        for path in own.chain(self.given.files.values().cloned()) {
             let beside = path.parent().map(|folder| folder.join("activities"));
             let beside = beside.and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
             paths.extend(beside.take(MOST_BESIDE).map(|entry| entry.path()));

@@ -99,6 +99,8 @@ pub struct Options {
     pub definitions: Vec<PathBuf>,
     /// How strictly definitions are checked against their format.
     pub strictness: Strictness,
+    /// Whether definitions with the same id are faulty ones of the library. Otherwise they are refused at once.
+    pub lists_clashes: bool,
     /// Who may answer a question to a person, for runs that begin here.
     pub human: Human,
     /// The location of the store.
@@ -136,6 +138,7 @@ impl Options {
             definitions: Vec::new(),
             strictness: Strictness::Strict,
             states: States::Handles,
+            lists_clashes: false,
             human: Human::Attested,
             trust: None,
             clock: Clock::System,
@@ -200,7 +203,8 @@ impl Service {
     /// # Errors
     /// A definition named in the options cannot be read, or the trust record cannot be opened.
     pub fn new(options: Options) -> Result<Service, ServiceError> {
-        let library = Library::new(&options.project, &options.definitions, options.strictness)?;
+        let library = if options.lists_clashes { Library::with_clashes } else { Library::new };
+        let library = library(&options.project, &options.definitions, options.strictness)?;
         let data = match &options.trust {
             Some(data) => data.clone(),
             None => data_dir().map_err(hold::trust_error)?,

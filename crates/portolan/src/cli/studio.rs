@@ -42,7 +42,7 @@ pub(super) struct Studio {
 
 pub(super) fn run(args: Studio, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
-    let options = Options { definitions: args.definitions, ..common.options()? };
+    let options = Options { definitions: args.definitions, lists_clashes: true, ..common.options()? };
     let service = Arc::new(Service::new(options)?);
     let Actor::Person { name, .. } = person().by else { unreachable!("who sits at a terminal is a person") };
     let (port, read_only) = (args.port, args.read_only);

@@ -1,7 +1,7 @@
 //! Definitions: their list, their content, and the analysis of a text that is being edited.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ use portolan_core::present::{Drawing, NodeOffsets};
 use portolan_core::source::NamedText;
 use portolan_runtime::author::{OnDisk, Saved, save};
 use portolan_runtime::digest::Digest;
-use portolan_runtime::library::{Library, Origin, Sketch, file_called, named_texts};
+use portolan_runtime::library::{Library, Origin, Sketch, WorkflowFile, file_called, is_stray, named_texts};
 use portolan_runtime::proof::{self, Effort};
 use portolan_runtime::service::{Service, ServiceError};
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,10 @@ struct Line {
     open_runs: usize,
     /// The workflows of the file, as their runs name them.
     roots: BTreeSet<String>,
+    /// `duplicate_id` if another file has its id, `no_definition` if its file is none; the description says which.
+    fault: Option<&'static str>,
+    /// Whether its id leads to it.
+    opens: bool,
 }
 
 /// Lists the definitions of the project and of the catalogue.
@@ -61,15 +65,51 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
 }
 
 fn lines(service: &Service, open: &BTreeMap<String, usize>) -> Vec<Line> {
-    service.library().ids().iter().map(|(id, _)| line(service, id, open)).collect()
+    let library = service.library();
+    let of = |id: &str| match library.clashing(id) {
+        [] => vec![line(service, id, open)],
+        files => files.iter().map(|file| clashing(library, id, file, files)).collect(),
+    };
+    let mut lines: Vec<Line> = library.ids().iter().flat_map(|(id, _)| of(id)).collect();
+    let strays = library.strays().iter();
+    lines.extend(strays.map(|WorkflowFile { id, path }| Line { opens: false, ..stray(library, id, path) }));
+    lines.sort_by_key(|line| line.fault == Some(NO_DEFINITION));
+    lines
+}
+
+const NO_DEFINITION: &str = "no_definition";
+
+fn clashing(library: &Library, id: &str, file: &Path, all: &[PathBuf]) -> Line {
+    let shown = |path: &Path| shown_name(library, &path.to_string_lossy());
+    let others = all.iter().filter(|other| *other != file).map(|other| format!("`{}`", shown(other)));
+    let (others, has) = (others.collect::<Vec<_>>(), if all.len() > 2 { "have" } else { "has" });
+    let help = "rename one of the files, then start the studio again";
+    let description = format!("{} {has} the id `{id}` as well: {help}", others.join(" and "));
+    Line {
+        file: Some(shown(file)),
+        fault: Some("duplicate_id"),
+        opens: false,
+        ..unread(id, id.to_owned(), description)
+    }
+}
+
+/// Returns the line of a file that is no definition.
+fn stray(library: &Library, id: &str, file: &Path) -> Line {
+    let name = file.file_name().map_or_else(|| id.to_owned(), |name| name.to_string_lossy().into_owned());
+    let description = "this is no definition: it has none of the formats of definitions".to_owned();
+    let file = Some(shown_name(library, &file.to_string_lossy()));
+    Line { file, errors: 0, fault: Some(NO_DEFINITION), ..unread(id, name, description) }
 }
 
 fn line(service: &Service, id: &str, open: &BTreeMap<String, usize>) -> Line {
     let library = service.library();
     let sketch = match library.sketch(id, None) {
         Ok(sketch) => sketch,
-        Err(error) => return unreadable(id, &error),
+        Err(error) => return unread(id, id.to_owned(), error.message),
     };
+    if sketch.origin == Origin::Project && is_stray(&sketch.source) {
+        return stray(library, id, Path::new(&*sketch.source.name));
+    }
     let root = sketch.roots.first().and_then(|root| sketch.graphs.get(root));
     let errors = sketch.faults.iter().filter(|fault| fault.is_error()).count();
     let roots = names_in_runs(&sketch);
@@ -87,15 +127,17 @@ fn line(service: &Service, id: &str, open: &BTreeMap<String, usize>) -> Line {
         untrusted: library.definition(id).is_ok_and(|definition| service.untrusted(&definition).is_some()),
         open_runs: roots.iter().filter_map(|root| open.get(root)).sum(),
         roots,
+        fault: None,
+        opens: true,
         id: id.to_owned(),
     }
 }
 
-fn unreadable(id: &str, error: &ServiceError) -> Line {
+fn unread(id: &str, name: String, description: String) -> Line {
     Line {
         id: id.to_owned(),
-        name: id.to_owned(),
-        description: error.message.clone(),
+        name,
+        description,
         dialect: "unknown",
         source: Origin::Project.word(),
         file: None,
@@ -106,6 +148,8 @@ fn unreadable(id: &str, error: &ServiceError) -> Line {
         untrusted: false,
         open_runs: 0,
         roots: BTreeSet::from([id.to_owned()]),
+        fault: None,
+        opens: true,
     }
 }
 

@@ -191,9 +191,10 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     if (next) selectEdge(next.id);
   };
 
-  const tryIt = link.try(definition.id, { root });
+  // What has none of the formats does not run.
+  const tryIt = definition.dialect === "unknown" ? null : link.try(definition.id, { root });
   useKeys((event) => {
-    if (event.key === "t") go(tryIt);
+    if (event.key === "t" && tryIt) go(tryIt);
     if (!editable) return;
     if (event.key === "a") setAsk({ is: "add", kind: null });
     else if (event.key === "c" && edge) setAsk({ is: "connect", from: edge.from, edge: edge.id });

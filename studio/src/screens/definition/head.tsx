@@ -18,8 +18,8 @@ interface Props {
   state: { canUndo: boolean; canRedo: boolean; unsaved: boolean };
   /** What was done last, if nothing else was since. */
   said: string;
-  /** The address at which it is tried out. */
-  tryIt: string;
+  /** The address at which it is tried out, if it can be. */
+  tryIt: string | null;
   /** Without it, nothing can be changed. */
   onUndo: (() => void) | null;
   onRedo: () => void;
@@ -85,10 +85,12 @@ export function DefinitionHead({ definition, title, root, limits, problems, erro
             Add
           </button>
         )}
-        <a className="button" href={tryIt} title={unsaved ? "Try what is saved, without your changes (t)" : "Try it (t)"}>
-          <Icon name="play" />
-          Try it
-        </a>
+        {tryIt && (
+          <a className="button" href={tryIt} title={unsaved ? "Try what is saved, without your changes (t)" : "Try it (t)"}>
+            <Icon name="play" />
+            Try it
+          </a>
+        )}
         {onUndo && (
           <button type="button" className="button primary" title="Save (Ctrl+S)" disabled={!unsaved} onClick={onSave}>
             {unsaved ? "Save…" : "Saved"}

@@ -132,7 +132,7 @@ export function HomeScreen({ project }: { project: Project | null }) {
           <>
             <ul className="entries">
               {own.map((definition) => (
-                <DefinitionRow key={definition.id} definition={definition} />
+                <DefinitionRow key={`${definition.id} ${definition.file}`} definition={definition} />
               ))}
               {others.map((used) => (
                 <ElsewhereRow key={used.workflow} used={used} />

@@ -13,12 +13,13 @@ const SOURCES: Record<DefinitionEntry["source"], string> = {
 };
 
 export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }) {
+  const Entry = d.opens === false ? "div" : "a";
   return (
     <li>
-      <a className="entry definition" href={link.definition(d.id)}>
+      <Entry className="entry definition" href={d.opens === false ? undefined : link.definition(d.id)}>
         <span className="entry-main">
           <span className="entry-name">{d.name}</span>
-          <span className="entry-text">{d.description}</span>
+          <span className={d.fault ? "entry-text whole" : "entry-text"}>{d.fault ? <Coded text={d.description} /> : d.description}</span>
         </span>
         <span className="entry-side">
           {d.openRuns > 0 && (
@@ -45,7 +46,8 @@ export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }
               not trusted
             </span>
           )}
-          {d.errors + d.warnings === 0 && (
+          {d.fault === "no_definition" && <span className="chip">no definition</span>}
+          {d.errors + d.warnings === 0 && !d.fault && (
             <span className="chip tint done" title="Its text has no errors and no warnings. Its own page also looks at its runs">
               <Icon name="done" size={14} />
               no errors
@@ -53,14 +55,18 @@ export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }
           )}
         </span>
         <span className="entry-facts">
-          <span className="tag">{d.dialect}</span>
-          <span>{plural(d.steps, "step")}</span>
-          <span>{d.led ? "leads an agent" : "runs by itself"}</span>
+          {!d.fault && (
+            <>
+              <span className="tag">{d.dialect}</span>
+              <span>{plural(d.steps, "step")}</span>
+              <span>{d.led ? "leads an agent" : "runs by itself"}</span>
+            </>
+          )}
           <span className="path" title={d.file ?? undefined}>
             {d.file ?? SOURCES[d.source]}
           </span>
         </span>
-      </a>
+      </Entry>
     </li>
   );
 }

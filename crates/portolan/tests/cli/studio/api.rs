@@ -61,6 +61,45 @@ fn definitions_are_listed_with_their_faults() {
     assert_eq!((&of("small")["roots"], &of("sums")["roots"]), (&json!(["small"]), &json!(["sum", "sums"])));
 }
 
+/// One clash does not hide the other definitions.
+#[test]
+fn given_files_with_the_same_id_are_told_at_their_entries() {
+    let project = Project::new();
+    let small = crate::support::SMALL;
+    for file in ["one/twice.json", "two/twice.json", "one/deep/inner/workflow.json", "one/lone.json"] {
+        project.write(file, small);
+    }
+    for file in ["README.md", "one/README.md", "one/answers.yaml"] {
+        project.write(file, "- text: not a workflow\n");
+    }
+    project.write("two/lone.md", "Lone is a workflow.\n");
+    let given = ["one", "two/twice.json", "one/deep", "one/deep/inner", "README.md", "one/README.md", "two/lone.md"];
+    let studio = Studio::of(&project, &given);
+    let listed = studio.get("/definitions").json();
+    let lines = listed["definitions"].as_array().expect("a list");
+    let own = lines.iter().filter(|line| line["source"] == "project");
+    let told: Vec<String> = own
+        .map(|line| {
+            let word = |name: &str| line[name].as_str().unwrap_or("-").to_owned();
+            let told = [word("id"), word("file"), word("fault"), line["opens"].to_string(), word("description")];
+            told.join(" ").trim_end().to_owned()
+        })
+        .collect();
+    expect![[r#"
+        inner one/deep/inner/workflow.json - true
+        lone one/lone.json - true
+        twice one/twice.json duplicate_id false `two/twice.json` has the id `twice` as well: rename one of the files, then start the studio again
+        twice two/twice.json duplicate_id false `one/twice.json` has the id `twice` as well: rename one of the files, then start the studio again
+        answers one/answers.yaml no_definition true this is no definition: it has none of the formats of definitions
+        README README.md no_definition false this is no definition: it has none of the formats of definitions
+        README one/README.md no_definition false this is no definition: it has none of the formats of definitions
+        lone two/lone.md no_definition false this is no definition: it has none of the formats of definitions
+    "#]].assert_eq(&(told.join("\n") + "\n"));
+    assert!(studio.get("/definitions/lone").json()["sound"].as_bool().expect("it is read"));
+    let refused = studio.get("/definitions/twice");
+    assert_eq!(refused.json()["error"]["message"], "`one/twice.json` and `two/twice.json` both define `twice`");
+}
+
 #[test]
 fn a_definition_comes_with_its_drawing_and_its_places() {
     let project = Project::small();
