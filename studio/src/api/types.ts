@@ -49,8 +49,8 @@ export interface Untrusted {
 /** Why a run does not go on, or why it ended without having done what it was for. */
 export interface Halt {
   /** Who can have it go on; nobody where it is over. */
-  turn: "person" | "trust" | "agent" | "engine" | "nobody";
-  /** How a person has its commands trusted. */
+  turn: "person" | "trust" | "held" | "agent" | "engine" | "nobody";
+  /** How a person has its commands trusted, or a state that waits continued. */
   help: string | null;
   step: string;
   stepName: string;

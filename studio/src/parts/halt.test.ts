@@ -16,6 +16,7 @@ test("who can have a run go on, and what is in the way", () => {
   const output = "1 passed\nlogin: expected 200, got 500\n";
   assert.equal(told({ turn: "agent", failed: [{ node: "test", check: "tests", reason: "`sh` exited with status 1", output }] }, "working"), "An agent's turn: tests did not hold: login: expected 200, got 500");
   assert.equal(told({ turn: "engine", failed: [], driven: "paused" }, "working"), "Paused before Tests keep failing: null");
+  assert.equal(told({ turn: "held", asks: "no model is set", help: "`portolan runs resume x --go-on` continues it", failed: [] }, "working"), "Waits for a person's decision: no model is set · `portolan runs resume x --go-on` continues it");
   const last = { seq: 3, at: 0, by: { is: "agent" as const, name: "ann" }, text: "agent ann cancelled the run: no time" };
   assert.equal(told({ turn: "nobody", last }, "cancelled"), "It was called off: agent ann cancelled the run: no time");
 });

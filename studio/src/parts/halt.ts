@@ -18,6 +18,8 @@ export function haltWords(halt: Halt, status: RunStatus): HaltWords {
       return { icon: "person", look: "waiting", who: "Waits for a person's answer", why: [halt.asks && clipped(halt.asks), failed].filter(Boolean).join(" · ") || null };
     case "trust":
       return { icon: "lock", look: "waiting", who: "Waits for a person to trust its commands", why: halt.help };
+    case "held":
+      return { icon: "person", look: "waiting", who: "Waits for a person's decision", why: [halt.asks, halt.help].filter(Boolean).join(" · ") };
     case "agent":
       return { icon: "agent", look: "here", who: "An agent's turn", why: failed };
     case "engine":
@@ -29,6 +31,9 @@ export function haltWords(halt: Halt, status: RunStatus): HaltWords {
 
 const driving = ({ driven, stepName }: Halt) =>
   driven === "paused" ? `Paused before ${stepName}` : driven === "running" ? "Goes on by itself" : "Not driven by this studio";
+
+/** The lists of runs do not know of a model's state that it waits. */
+export const statusOf = (status: RunStatus, halt: Halt | undefined): RunStatus => (halt?.turn === "held" ? "waiting" : status);
 
 /** In a line: what was printed last says more than that a command failed. */
 function failedWords({ node, check, reason, output }: Failed): string {

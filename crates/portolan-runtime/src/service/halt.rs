@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use portolan_core::graph::EndResult;
 use portolan_core::present::{AskReason, Point, Redaction, RunStatus, Situation, Untrusted, drawn_as, history};
-use portolan_core::run::{Actor, Change, EventKind, FramePath, Place, Run, Verdict};
+use portolan_core::run::{Actor, Change, EventKind, FramePath, Place, Run, Verdict, WaitReason};
 use portolan_core::value::{CheckId, PASSED, Timestamp};
 
 use super::hold::Held;
@@ -31,7 +31,7 @@ pub struct Halt {
     pub branch: Option<String>,
     /// The time since when the run is at this position.
     pub since: Timestamp,
-    /// The question to a person.
+    /// The question to a person, or why a state of a model waits.
     pub asks: Option<String>,
     /// Whether only a person's own answer counts.
     pub person_only: bool,
@@ -48,6 +48,8 @@ pub enum NextActor {
     Person,
     /// A person must trust commands.
     Trust(Untrusted),
+    /// A person must decide how a state of a model continues.
+    Held(WaitReason),
     /// An agent works.
     Agent,
     /// Nobody must act: the run continues while it is driven.
@@ -120,19 +122,21 @@ impl Service {
         let (path, revision) = standing(&held.run);
         let since = reached(&records, revision, &held.run);
         let node = held.run.frame(&path).map(|frame| drawn_as(&held.run, &path, frame.place.node()));
+        let held_back = held.run.frame(&path).and_then(|frame| frame.place.held()).cloned();
         let is_function = held.definition.workflow.root().interface.is_some();
         let grip = RunAddress::of(held, None);
         let view = self.present(&grip, Some(path), caller)?;
         let situation = &view.situation;
+        let asks = held_back.as_ref().map(WaitReason::text).or_else(|| asks(situation));
         let told = JournalView { records: &records, hidden: &hidden };
         Ok(Some(Halt {
-            turn: turn(situation, is_function),
+            turn: held_back.map_or_else(|| turn(situation, is_function), NextActor::Held),
             step: situation.position.step.clone(),
             step_name: situation.position.step_name.clone(),
             node: node.unwrap_or_else(|| situation.position.step.clone()),
             branch: situation.position.branch.clone(),
             since,
-            asks: asks(situation).map(|text| hidden.text(&text)),
+            asks: asks.map(|text| hidden.text(&text)),
             person_only: view.asks_person,
             failed: told.failed(situation),
             last: told.last(),

@@ -15,6 +15,7 @@ use super::Exit;
 use super::check::counted;
 use super::output::{Output, Paint, one_line, safe};
 use super::run::{waterfall, width};
+use crate::words::resume_options;
 
 /// How much of a result is shown; `--format json` has all of it.
 const MAX_RESULT: usize = 2_000;
@@ -137,7 +138,7 @@ impl JournaledRun {
         match &self.end {
             End::Held(all) => {
                 let mut flags: Vec<&str> = Vec::new();
-                for flag in all.iter().flat_map(|(_, why)| said(why)) {
+                for flag in all.iter().flat_map(|(_, why)| resume_options(why)) {
                     if !flags.contains(flag) {
                         flags.push(flag);
                     }
@@ -176,20 +177,10 @@ fn context(definition: &Definition, records: &[Record]) -> Option<Value> {
     has_states.then(|| saved(&definition.workflow, records.iter().flat_map(|record| &record.changes))).flatten()
 }
 
-/// Returns the options with which a waiting state continues.
-fn said(why: &WaitReason) -> &'static [&'static str] {
-    match why {
-        WaitReason::Answer { .. } => &["answer ANSWER", "give-up"],
-        WaitReason::Break { .. } => &["go-on", "answer ANSWER", "give-up"],
-        WaitReason::Limit { .. } | WaitReason::Unanswered { .. } => &["go-on", "give-up"],
-        WaitReason::Exhausted => &["accept", "go-on", "answer ADVICE", "give-up"],
-    }
-}
-
 /// Returns the first waiting state as JSON, with all of them if there are several.
 fn waits(all: &[(String, WaitReason)]) -> Value {
     let one = |(branch, why): &(String, WaitReason)| {
-        let mut told = json!({ "why": why.text(), "resume": said(why) });
+        let mut told = json!({ "why": why.text(), "resume": resume_options(why) });
         if !branch.is_empty() {
             told["branch"] = json!(branch);
         }

@@ -14,6 +14,7 @@ use super::Studio;
 use super::answer::Answer;
 use super::runs::by;
 use crate::http::Refusal;
+use crate::words::resumed_by;
 
 /// The number of runs whose halts are listed: the last ones that moved.
 const MOST: usize = 100;
@@ -35,14 +36,15 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
 impl Studio {
     /// Returns why a run does not continue, or `None` if it has succeeded.
     pub(super) async fn halt(&self, run: &Address, hidden: Option<Redaction>) -> Result<Option<Value>, Refusal> {
-        Ok(self.service.halt(run, hidden, &self.person).await?.map(halt))
+        Ok(self.service.halt(run, hidden, &self.person).await?.map(|found| halt(found, &run.to_string())))
     }
 }
 
-fn halt(halt: Halt) -> Value {
+fn halt(halt: Halt, run: &str) -> Value {
     let (turn, help) = match &halt.turn {
         NextActor::Person => ("person", None),
         NextActor::Trust(untrusted) => ("trust", Some(lifted_by(untrusted))),
+        NextActor::Held(why) => ("held", Some(resumed_by(run, halt.branch.as_deref(), why))),
         NextActor::Agent => ("agent", None),
         NextActor::Engine => ("engine", None),
         NextActor::Nobody => ("nobody", None),

@@ -101,6 +101,10 @@ impl Studio {
         let definition = past.definition();
         let flow = definition.workflow.root();
         let origin = past.trail().run().and_then(|run| run.opening.origin.as_ref());
+        let status = match &halt {
+            Some(halt) if halt["turn"] == "held" => "waiting".to_owned(),
+            _ => past.trail().run().map(|run| RunStatus::of(run).shown().to_owned()).unwrap_or_default(),
+        };
         let told = RunDetails {
             run: view.address.to_string(),
             workflow: &view.workflow,
@@ -113,7 +117,7 @@ impl Studio {
             },
             head: past.head(),
             over: view.situation.over,
-            status: past.trail().run().map(|run| RunStatus::of(run).shown().to_owned()).unwrap_or_default(),
+            status,
             situation: &view.situation,
             words: words::instructions(&view),
             origin: origin.map(|origin| json!(origin)),

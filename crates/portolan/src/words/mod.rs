@@ -10,6 +10,7 @@ pub(crate) mod tasks;
 
 use std::path::Path;
 
+use portolan_core::run::WaitReason;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{View, shell_word};
 use serde::Serialize;
@@ -76,6 +77,31 @@ pub(crate) fn answer_command(view: &View) -> String {
 /// Returns the command with which a person answers the question of a position, from any folder.
 pub(crate) fn answer_command_anywhere(project: &Path, view: &View) -> String {
     format!("{} --project {}", answer_command(view), shell_word(&project.to_string_lossy()))
+}
+
+/// Returns the options of `portolan runs resume` with which a waiting state continues.
+pub(crate) fn resume_options(why: &WaitReason) -> &'static [&'static str] {
+    match why {
+        WaitReason::Answer { .. } => &["answer ANSWER", "give-up"],
+        WaitReason::Break { .. } => &["go-on", "answer ANSWER", "give-up"],
+        WaitReason::Limit { .. } | WaitReason::Unanswered { .. } => &["go-on", "give-up"],
+        WaitReason::Exhausted => &["accept", "go-on", "answer ADVICE", "give-up"],
+    }
+}
+
+/// Returns how a person continues a run whose state waits.
+pub(crate) fn resumed_by(run: &str, branch: Option<&str>, why: &WaitReason) -> String {
+    let branch = branch.map(|branch| format!(" --branch {}", shell_word(branch))).unwrap_or_default();
+    let command = format!("portolan runs resume {}{branch}", shell_word(run));
+    match why {
+        WaitReason::Unanswered { why } if why.code == "no-model" => {
+            format!("`{command} --go-on --model PROVIDER:MODEL` continues it")
+        }
+        why => {
+            let options: Vec<String> = resume_options(why).iter().map(|option| format!("`--{option}`")).collect();
+            format!("`{command}` with one of {} continues it", options.join(", "))
+        }
+    }
 }
 
 /// Returns the command with which a person decides about a call that waits, from any folder.

@@ -1,6 +1,6 @@
 import type { DefinitionEntry, Halt, RunEntry } from "../../api/types";
 import { Age, Coded, Status } from "../../parts/bits";
-import { haltWords } from "../../parts/halt";
+import { haltWords, statusOf } from "../../parts/halt";
 import { Icon } from "../../parts/icons";
 import { ago, isOver, plural } from "../../parts/words";
 import { link } from "../../route";
@@ -101,7 +101,7 @@ export function RunRow({ run: r, name, halt, given }: { run: RunEntry; name: str
   return (
     <li>
       <a className="entry run" href={link.run(r.run)}>
-        <Status status={r.status} />
+        <Status status={statusOf(r.status, halt)} />
         <span className="entry-main">
           <span className="entry-name" title={r.workflow}>
             {name}
@@ -109,7 +109,7 @@ export function RunRow({ run: r, name, halt, given }: { run: RunEntry; name: str
           </span>
           <span className="entry-text">{given}</span>
           {words && halt && (
-            <span className="entry-why">
+            <span className={halt.turn === "held" ? "entry-why whole" : "entry-why"}>
               <Icon name={words.icon} size={14} />
               <b>{words.who}</b>
               <span className="dim">

@@ -74,7 +74,7 @@ export function useHalts(runs: RunEntry[]): Record<string, Halt> {
     const halts: Record<string, Halt> = {};
     for (const run of runs) {
       const halt = data?.halts[run.run];
-      if (halt && isOver(run.status) === (halt.turn === "nobody") && (halt.turn === "person") === (run.status === "waiting")) halts[run.run] = halt;
+      if (halt && isOver(run.status) === (halt.turn === "nobody") && (halt.turn === "held" || (halt.turn === "person") === (run.status === "waiting"))) halts[run.run] = halt;
     }
     return halts;
   }, [data, runs]);

@@ -19,6 +19,8 @@ interface Props {
   chosen: boolean;
   /** Whether the run is over. */
   over: boolean;
+  /** Whether the inbox has what the run waits for. */
+  asks: boolean;
   about: Record<string, About>;
   overlay: Overlay | null;
   untrusted: Untrusted | null;
@@ -28,7 +30,7 @@ interface Props {
   children?: React.ReactNode;
 }
 
-export function Inspector({ run, seq, id, chosen, over: ended, about, overlay, untrusted, onAgain, children }: Props) {
+export function Inspector({ run, seq, id, chosen, over: ended, asks, about, overlay, untrusted, onAgain, children }: Props) {
   if (id === null) return <p className="hint">Select a step to see its visits: input, output, checks and messages.</p>;
   const entry = about[id];
   const over = overlay?.nodes[id];
@@ -36,7 +38,7 @@ export function Inspector({ run, seq, id, chosen, over: ended, about, overlay, u
     <div className="facts">
       {entry ? <AboutHead about={entry} /> : <h2>{id}</h2>}
       {!chosen && <p className="dim">{ended ? "It went wrong here." : "The run is here."} Select another step to see that one.</p>}
-      <StateLine run={run} over={over} />
+      <StateLine run={run} over={over} asks={asks} />
       {untrusted && <UntrustedNote lacking={untrusted} step={id.split("/").pop()} />}
       {onAgain && over && (
         <button type="button" className="button small again" title="Run again from this step, with other data if wanted (r)" onClick={() => onAgain(null)}>
@@ -58,7 +60,7 @@ export function Inspector({ run, seq, id, chosen, over: ended, about, overlay, u
   );
 }
 
-function StateLine({ run, over }: { run: string; over: NodeOverlay | undefined }) {
+function StateLine({ run, over, asks }: { run: string; over: NodeOverlay | undefined; asks: boolean }) {
   return (
     <p className="state-line">
       <StateChip state={over?.state ?? null} />
@@ -68,7 +70,7 @@ function StateLine({ run, over }: { run: string; over: NodeOverlay | undefined }
           {over.failures > 0 && `, ${plural(over.failures, "failure")}`}
           {over.budget !== undefined && `, ${over.used} of ${over.budget} retries used`}
           {over.altered && ", changed by hand"}
-          {over.state === "waiting" && (
+          {over.state === "waiting" && asks && (
             <>
               , asks in the <a href={link.inbox(run)}>inbox</a>
             </>

@@ -70,7 +70,8 @@ export function WhyItStands({ run, names, onMove, onShow, onAgain }: Props) {
               )}
             </div>
           </div>
-          {halt.turn === "person" && halt.asks && <p className="why-asks"><Coded text={halt.asks} /></p>}
+          {(halt.turn === "person" || halt.turn === "held") && halt.asks && <p className="why-asks"><Coded text={halt.asks} /></p>}
+          {halt.turn === "held" && halt.help && <p><Coded text={halt.help} /></p>}
           {halt.failed.map((failed, i) => (
             <Wrong key={i} failed={failed} names={names} lines={halt.turn === "agent" ? 3 : 6} />
           ))}

@@ -238,7 +238,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           />
           <div className="tab-body" role="tabpanel" aria-label={rightTab}>
             {rightTab === "step" && (
-              <Inspector run={run.run} seq={selected !== null ? seq : (moment?.seq ?? seq)} id={step} chosen={selected !== null} over={run.over} about={about} overlay={overlay} untrusted={run.untrusted ?? null} onAgain={!readOnly && step !== null ? (at) => setForking({ seq: at, step, upTo: seq }) : null}>
+              <Inspector run={run.run} seq={selected !== null ? seq : (moment?.seq ?? seq)} id={step} chosen={selected !== null} over={run.over} asks={run.halt?.turn !== "held"} about={about} overlay={overlay} untrusted={run.untrusted ?? null} onAgain={!readOnly && step !== null ? (at) => setForking({ seq: at, step, upTo: seq }) : null}>
                 {drive.allowed && drawing && step !== null && (
                   <Suspense fallback={null}>
                     <StepStop id={step} drawing={drawing} drive={drive} />

@@ -518,6 +518,35 @@ fn the_inbox_has_the_notes_of_the_last_reports_and_says_who_continues() {
     assert_eq!(meaning("cancelled")["meaning"], "The run ends as cancelled.");
 }
 
+const GREETING: &str = r#"
+objective: A greeting
+states:
+  draft: { objective: Greet the person }
+  approve: { ask: May the greeting be sent?, options: [send, again] }
+  send: { objective: The end, is_final: true }
+transitions: { draft: approve, approve: { send: send, again: draft } }
+"#;
+
+fn newest(project: &Project) -> String {
+    project.says("runs list --all").split_whitespace().next().expect("a run").to_owned()
+}
+
+#[test]
+fn a_run_without_a_model_says_why_it_waits_and_what_continues_it() {
+    let project = Project::new();
+    project.write("greeting.yaml", GREETING);
+    assert!(project.says("run greeting.yaml").ends_with("exit: 4\n"));
+    let run = newest(&project);
+    let studio = Studio::of(&project, &[]);
+    let halt = studio.get("/halts").json()["halts"][&run].clone();
+    assert_eq!((&halt["turn"], &halt["stepName"]), (&json!("held"), &json!("draft")));
+    assert_eq!(halt["asks"], "no model is set for `draft`; name one with `--model`, or in the file");
+    let help = format!("`portolan runs resume {run} --go-on --model PROVIDER:MODEL` continues it");
+    assert_eq!(halt["help"], help);
+    let told = studio.get(&format!("/runs/{run}")).json();
+    assert_eq!((&told["status"], &told["halt"]["help"]), (&json!("waiting"), &json!(help)));
+}
+
 #[test]
 fn an_answer_to_an_agents_own_question_leads_back_to_its_step() {
     let project = Project::small();
