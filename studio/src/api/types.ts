@@ -490,6 +490,8 @@ export interface Question {
   failures: { check: string; reason: string; output: string }[];
   untrusted?: Untrusted | null;
   options: { outcome: string; title: string; meaning: string | null }[];
+  /** What led a function to the question; "cut" where only the beginning is here. */
+  outputs?: { step: string; stepName: string; text: string; cut: boolean }[];
   /** The last notes of the run's reports, the newest first. */
   notes?: ReportNote[];
   /** Whether an agent follows the run: it continues with the agent's next call. */

@@ -22,6 +22,7 @@ mod halt;
 mod hold;
 mod interrupted;
 mod lease;
+mod led_to;
 mod live;
 mod loaded;
 mod navigate;
@@ -76,6 +77,7 @@ pub use fork::{Fork, Onto};
 pub use functions::{Finished, FunctionRun, How};
 pub use halt::{Halt, Last, NextActor, NodeFailure};
 pub use interrupted::{Interrupted, Resumed};
+pub use led_to::StepOutput;
 pub use live::Live;
 pub use navigate::States;
 pub use open::{Function, Open, RunCarrier};
@@ -97,10 +99,10 @@ pub struct Options {
     pub project: PathBuf,
     /// Definitions named on the command line.
     pub definitions: Vec<PathBuf>,
-    /// How strictly definitions are checked against their format.
-    pub strictness: Strictness,
     /// Whether definitions with the same id are faulty ones of the library. Otherwise they are refused at once.
     pub lists_clashes: bool,
+    /// How strictly definitions are checked against their format.
+    pub strictness: Strictness,
     /// Who may answer a question to a person, for runs that begin here.
     pub human: Human,
     /// The location of the store.
@@ -136,9 +138,9 @@ impl Options {
             store: StoreAt::File(project.join(".portolan").join("runs.db")),
             project,
             definitions: Vec::new(),
+            lists_clashes: false,
             strictness: Strictness::Strict,
             states: States::Handles,
-            lists_clashes: false,
             human: Human::Attested,
             trust: None,
             clock: Clock::System,

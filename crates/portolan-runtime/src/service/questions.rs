@@ -10,6 +10,7 @@ use portolan_core::value::{Outcome, Timestamp};
 use super::Service;
 use super::foresight::{self, Consequence};
 use super::hold::Held;
+use super::led_to::{self, StepOutput};
 use super::request::RunAddress;
 use crate::carrier::Address;
 use crate::definition::Definition;
@@ -28,6 +29,8 @@ pub struct Waiting {
     pub definition: Arc<Definition>,
     /// The last notes of the run's reports, the newest first.
     pub notes: Vec<ReportNote>,
+    /// The outputs that led a function to the question.
+    pub outputs: Vec<StepOutput>,
     /// What follows each answer, as far as that is known.
     pub consequences: BTreeMap<Outcome, Consequence>,
 }
@@ -83,7 +86,9 @@ impl Service {
             let since = reached(records, revision, run);
             let known = (&view.situation, &caller.by, self.now());
             let consequences = foresight::consequences(definition, run, &path, known);
-            Ok(Waiting { view, since, definition: Arc::clone(definition), notes: notes.clone(), consequences })
+            let outputs = led_to::outputs(&definition.workflow, run, &path, records, &hidden);
+            let (definition, notes) = (Arc::clone(definition), notes.clone());
+            Ok(Waiting { view, since, definition, notes, outputs, consequences })
         };
         positions.into_iter().map(waiting).collect()
     }

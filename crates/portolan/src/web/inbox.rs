@@ -9,7 +9,7 @@ use portolan_core::graph::Graph;
 use portolan_core::present::{Act, AskReason, Meaning, Offer, Situation};
 use portolan_core::value::{FAILED, Outcome, PASSED};
 use portolan_runtime::clock::rfc3339;
-use portolan_runtime::service::{Consequence, ReportNote, Service, Waiting};
+use portolan_runtime::service::{Consequence, ReportNote, Service, StepOutput, Waiting};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -40,6 +40,8 @@ struct WaitingQuestion {
     options: Vec<Choice>,
     /// The last notes of the run's reports, the newest first.
     notes: Vec<Note>,
+    /// The outputs that led a function to the question.
+    outputs: Vec<Output>,
     /// Whether an agent follows the run: it continues with the agent's next call.
     led: bool,
     /// Whether only a person may answer.
@@ -69,6 +71,17 @@ struct Note {
     step: String,
     outcome: String,
     note: String,
+}
+
+/// The output of a step.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Output {
+    step: String,
+    step_name: String,
+    text: String,
+    /// Whether the text is only the beginning of the output.
+    cut: bool,
 }
 
 #[derive(Serialize)]
@@ -128,7 +141,7 @@ impl Studio {
 }
 
 fn asked(service: &Service, waiting: Waiting, passkeys: bool) -> WaitingQuestion {
-    let Waiting { view, since, definition, notes, consequences } = waiting;
+    let Waiting { view, since, definition, notes, outputs, consequences } = waiting;
     let position = &view.situation.position;
     let graphs = definition.graphs();
     let is_raised = view.situation.question.as_ref().is_some_and(|question| question.why == AskReason::Raised);
@@ -146,6 +159,7 @@ fn asked(service: &Service, waiting: Waiting, passkeys: bool) -> WaitingQuestion
         untrusted: untrusted(service, &definition),
         options: answers.map(|offer| ways.choice(offer)).collect(),
         notes: notes.into_iter().map(noted).collect(),
+        outputs: outputs.into_iter().map(output).collect(),
         led: definition.workflow.root().interface.is_none(),
         person: view.asks_person,
         passkey: view.asks_person && passkeys,
@@ -158,6 +172,10 @@ fn asked(service: &Service, waiting: Waiting, passkeys: bool) -> WaitingQuestion
 
 fn noted(ReportNote { by: who, at, step, outcome, note }: ReportNote) -> Note {
     Note { by: by(&who), at: rfc3339(at), step, outcome, note }
+}
+
+fn output(StepOutput { step, step_name, text, is_cut }: StepOutput) -> Output {
+    Output { step, step_name, text, cut: is_cut }
 }
 
 /// The edges that leave a step, with their labels.

@@ -12,6 +12,9 @@ import { AnswerForm } from "./answer";
 import { Changes } from "./changes";
 import { PersonOnly } from "./person";
 
+/** How long an output is shown at once. */
+const SHORT = 1_000;
+
 interface Props {
   question: Question;
   /** Whether somebody came here for it. */
@@ -56,6 +59,15 @@ export function QuestionCard({ question: q, wanted, blocked, passkeys, onDone, o
       {q.wanted !== null && <p>{q.wanted}</p>}
       <pre className="words">{q.words}</pre>
       {q.failures.length > 0 && <CheckList title="What did not hold" checks={q.failures.map((failure) => ({ id: failure.check, held: false, reason: failure.reason, output: failure.output }))} />}
+      {q.outputs?.map(({ step, stepName, text, cut }) => (
+        <details key={step} open={text.length <= SHORT}>
+          <summary>Output of {stepName}</summary>
+          <pre className="words" tabIndex={0} role="group" aria-label={`Output of ${stepName}`}>
+            {text}
+            {cut && "…"}
+          </pre>
+        </details>
+      ))}
       {q.notes !== undefined && q.notes.length > 0 && <Notes notes={q.notes} />}
       {q.untrusted && <UntrustedNote lacking={q.untrusted} />}
       <Changes question={q} />

@@ -532,6 +532,26 @@ fn newest(project: &Project) -> String {
 }
 
 #[test]
+fn a_question_of_a_function_shows_what_is_asked_about() {
+    let project = Project::new();
+    project.write("greeting.yaml", GREETING);
+    project.write("answers.yaml", "- text: Dear Ada\n- text: Hello Ada\n");
+    let said = project.says("run greeting.yaml --model scripted:answers.yaml");
+    assert!(said.ends_with("exit: 4\n"), "{said}");
+    let studio = Studio::of(&project, &[]);
+    let outputs = || studio.get("/inbox").json()["questions"][0]["outputs"].clone();
+    let draft = |text: &str| json!([{ "step": "draft", "stepName": "draft", "text": text, "cut": false }]);
+    assert_eq!(outputs(), draft("Dear Ada"));
+    project.write("more.yaml", "- text: Hello Ada\n");
+    let run = newest(&project);
+    let said = project.says(&format!("runs answer {run} again"));
+    assert!(said.ends_with("exit: 0\n"), "{said}");
+    let said = project.says(&format!("runs resume {run} --model scripted:more.yaml"));
+    assert!(said.ends_with("exit: 4\n"), "{said}");
+    assert_eq!(outputs(), draft("Hello Ada"));
+}
+
+#[test]
 fn a_run_without_a_model_says_why_it_waits_and_what_continues_it() {
     let project = Project::new();
     project.write("greeting.yaml", GREETING);
