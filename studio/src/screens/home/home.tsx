@@ -123,7 +123,7 @@ export function HomeScreen({ project }: { project: Project | null }) {
         ) : own.length + others.length === 0 && !words ? (
           <Notice icon="folder" title="This project has no definitions yet">
             <p>
-              Copy one with <code>portolan catalog copy ID</code>, or start the studio in a folder that holds some. It appears here at once.
+              Copy one of the catalogue below with its command: it appears here at once. Or give the studio folders or files of your own: <code>portolan studio FOLDER</code>.
             </p>
           </Notice>
         ) : own.length + others.length === 0 ? (
@@ -145,7 +145,7 @@ export function HomeScreen({ project }: { project: Project | null }) {
 
       {catalogue.length > 0 && (
         <Section title="Catalogue" count={catalogue.length}>
-          <p className="section-text"><Coded text="Workflows that come with Portolan. `portolan catalog copy ID` copies one into the project, where it can be changed." /></p>
+          <p className="section-text"><Coded text="Workflows that come with Portolan. Its command copies one into the project, where it can be changed." /></p>
           <ul className="entries">
             {catalogue.map((definition) => (
               <DefinitionRow key={definition.id} definition={definition} />
@@ -159,7 +159,7 @@ export function HomeScreen({ project }: { project: Project | null }) {
 
 const ELSEWHERE = (
   <>
-    The files of <code>.flow/workflows</code> are here, and what runs began with. Other files: <code>portolan studio FILE</code>.
+    The files of <code>.flow/workflows</code> are here, and what runs began with. Other files and folders: <code>portolan studio FOLDER</code>.
   </>
 );
 

@@ -1,16 +1,11 @@
 import type { DefinitionEntry, Halt, RunEntry } from "../../api/types";
 import { Age, Coded, Status } from "../../parts/bits";
+import { TerminalCommand } from "../../parts/command";
 import { haltWords, statusOf } from "../../parts/halt";
 import { Icon } from "../../parts/icons";
 import { ago, isOver, plural } from "../../parts/words";
 import { link } from "../../route";
 import type { Elsewhere } from "./elsewhere";
-
-const SOURCES: Record<DefinitionEntry["source"], string> = {
-  project: "this project",
-  external: "another place",
-  catalog: "catalogue",
-};
 
 export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }) {
   const Entry = d.opens === false ? "div" : "a";
@@ -62,11 +57,14 @@ export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }
               <span>{d.led ? "leads an agent" : "runs by itself"}</span>
             </>
           )}
-          <span className="path" title={d.file ?? undefined}>
-            {d.file ?? SOURCES[d.source]}
-          </span>
+          {d.source !== "catalog" && (
+            <span className="path" title={d.file ?? undefined}>
+              {d.file ?? (d.source === "project" ? "this project" : "another place")}
+            </span>
+          )}
         </span>
       </Entry>
+      {d.source === "catalog" && <TerminalCommand text={`portolan catalog copy ${d.id}`} />}
     </li>
   );
 }
