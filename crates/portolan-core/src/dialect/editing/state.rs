@@ -38,7 +38,7 @@ pub(in crate::dialect) const MAX_RETRIES: FormField = field(
     "max_retries",
     "Retries",
     FieldKind::Number,
-    "How many times the model tries again if its key results do not hold: 2 means three attempts at most.",
+    "How many times the model tries again if its key results do not hold: 2 means three attempts at most. Left empty: 3.",
 )
 .by_default(DEFAULT_STATE_RETRIES);
 pub(in crate::dialect) const RETRY: FormField =

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use expect_test::expect;
+use portolan_core::graph::DEFAULT_STATE_RETRIES;
 use serde_json::{Value, json};
 
 use super::Studio;
@@ -405,4 +406,22 @@ fn of_a_thousand_saves_with_a_second_writer_none_is_lost() {
         assert_eq!(whole["own"]["values"][field], letters, "{field}");
     }
     assert!(conflicts.load(Ordering::Relaxed) > 0, "they met");
+}
+
+#[test]
+fn the_form_of_a_state_says_how_often_it_is_tried_again_where_nothing_is_written() {
+    let project = Project::new();
+    project.write(
+        ".flow/workflows/states.yaml",
+        "objective: o\nstates: { draft: { objective: Draft, is_final: true } }\ntransitions: {}\n",
+    );
+    let told = Studio::of(&project, &[]).get("/definitions/states").json();
+    let fields = told["palette"].as_array().expect("kinds").iter().flat_map(|kind| kind["fields"].as_array());
+    let retries: Vec<_> = fields.flatten().filter(|field| field["path"] == "max_retries").collect();
+    assert!(!retries.is_empty(), "{:#}", told["palette"]);
+    let empty = format!("Left empty: {DEFAULT_STATE_RETRIES}.");
+    for field in retries {
+        assert_eq!(field["default"], DEFAULT_STATE_RETRIES);
+        assert!(field["help"].as_str().expect("help").ends_with(&empty), "{field}");
+    }
 }
