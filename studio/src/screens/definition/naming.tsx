@@ -3,6 +3,7 @@ import type { ApiError } from "../../api/client";
 import type { About, Definition, Kind } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
 import { InlineFailure } from "../../parts/notice";
+import { wayBack } from "./back";
 import { idOf, titleOf } from "./names";
 import { type Placement, placesFor } from "./places";
 import type { Operations } from "./session";
@@ -31,13 +32,15 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
   const help = useId();
   const chosen = kinds.find((entry) => entry.kind === kind);
   const places = placesFor(chosen, placements);
+  const place = places[placement];
+  const back = place ? wayBack(chosen, place) : null;
   const titled = titleOf(chosen);
   const called = (id ?? idOf(title, taken)).trim();
   const add = async (event: React.FormEvent) => {
     event.preventDefault();
     if (called === "") return;
     const values = titled && title.trim() ? { [titled.path]: title.trim() } : undefined;
-    setError(await onSend([{ is: "add", kind, id: called, ...places[placement]?.place, ...(values ? { values } : {}) }]));
+    setError(await onSend([{ is: "add", kind, id: called, ...place?.place, ...(values ? { values } : {}) }]));
   };
   return (
     <Dialog title="Add a step" onClose={onClose}>
@@ -75,6 +78,11 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
             ))}
           </select>
         </label>
+        {back && (
+          <p className="dim" role="status">
+            {back}
+          </p>
+        )}
         {error && <InlineFailure error={error} />}
         <div className="actions end">
           <button type="button" className="button" onClick={onClose}>

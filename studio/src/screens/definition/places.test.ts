@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Checked, Definition, Kind } from "../../api/types";
+import { wayBack } from "./back";
 import { nodeAt, placementsOf, placesFor } from "./places";
 
 const definition = { palette: [] } as unknown as Definition;
@@ -25,6 +26,16 @@ test("with one, the places next to it come first", () => {
   assert.deepEqual(labels("a"), ["Between “Write” and “Test”, on passed", "On another way out of “Write”", "Unconnected"]);
   assert.deepEqual(labels("b"), ["Between “Test” and “Leaving Test”, on failed", "On another way out of “Test”", "Unconnected"]);
   assert.deepEqual(labels(null, "a->b"), ["Between “Write” and “Test”", "Unconnected"]);
+});
+
+test("a gate between two steps says that it leads back, and how often", () => {
+  const gate = { kind: "gate", fields: [{ path: "maxRetries", default: 3 }] } as unknown as Kind;
+  const about = { ...shown.about, a: { ...shown.about.a, word: "task" } } as Checked["about"];
+  const [unconnected, between] = placementsOf(definition, { ...shown, about }, null, null);
+  assert.ok(unconnected && between);
+  assert.equal(wayBack(gate, between), "A failure leads back to “Write”, at most 3 times; both can be changed afterwards.");
+  assert.equal(wayBack(gate, unconnected), null);
+  assert.equal(wayBack({ ...gate, kind: "task" }, between), null);
 });
 
 test("a place without a way to it is offered as what the kind makes of it", () => {

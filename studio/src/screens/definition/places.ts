@@ -3,6 +3,8 @@ import type { About, Checked, Definition, Kind, Operation } from "../../api/type
 export interface Placement {
   label: string;
   place: Partial<Extract<Operation, { is: "add" }>>;
+  /** The name of the work before it, to which a gate in this place leads back. */
+  work?: string;
 }
 
 /** The places for a step of this kind, of which some cannot be added just anywhere. */
@@ -20,8 +22,9 @@ export const asksOutcome = (definition: Definition, about: About | undefined) =>
 export function placementsOf(definition: Definition, shown: Checked, selected: string | null, edge: string | null): Placement[] {
   const places: Placement[] = [];
   const nameOf = (id: string) => shown.about[id]?.name ?? id;
+  const workOf = (id: string) => (["task", "gate"].includes(shown.about[id]?.word ?? "") ? { work: nameOf(id) } : {});
   const drawn = edge === null ? undefined : shown.drawing?.edges.find((entry) => entry.id === edge);
-  if (drawn && shown.edges[drawn.id]) places.push({ label: `Between “${nameOf(drawn.from)}” and “${nameOf(drawn.to)}”`, place: { edge: drawn.id } });
+  if (drawn && shown.edges[drawn.id]) places.push({ label: `Between “${nameOf(drawn.from)}” and “${nameOf(drawn.to)}”`, place: { edge: drawn.id }, ...workOf(drawn.from) });
   const about = selected === null ? undefined : shown.about[selected];
   const node = selected === null ? undefined : shown.drawing?.nodes.find((entry) => entry.id === selected);
   if (about?.editable && selected !== null && node?.kind !== "end") {
@@ -29,7 +32,7 @@ export function placementsOf(definition: Definition, shown: Checked, selected: s
     const out = leaves.toSorted((a, b) => Number(a.kind === "failed") - Number(b.kind === "failed"));
     // A step that leads on is followed by what is put between it and where it leads: a second way on the same outcome is never taken.
     for (const entry of out.filter((entry) => entry.id !== edge && !entry.back && shown.edges[entry.id])) {
-      places.push({ label: `Between “${about.name}” and “${nameOf(entry.to)}”${entry.on ? `, on ${entry.on}` : ""}`, place: { edge: entry.id } });
+      places.push({ label: `Between “${about.name}” and “${nameOf(entry.to)}”${entry.on ? `, on ${entry.on}` : ""}`, place: { edge: entry.id }, ...workOf(selected) });
     }
     const used = new Set(out.map((entry) => entry.on));
     const on = asksOutcome(definition, about) ? about.outcomes?.find((outcome) => !used.has(outcome)) : undefined;
@@ -41,7 +44,7 @@ export function placementsOf(definition: Definition, shown: Checked, selected: s
   // Without a selection every edge is a place, except those to and from nodes that follow from other parts of the text.
   const written = (id: string) => shown.about[id]?.editable === true;
   const edges = (shown.drawing?.edges ?? []).filter((entry) => shown.edges[entry.id] && written(entry.from) && written(entry.to));
-  return [unconnected, ...edges.map((entry) => ({ label: `Between “${nameOf(entry.from)}” and “${nameOf(entry.to)}”${entry.on ? `, on ${entry.on}` : ""}`, place: { edge: entry.id } }))];
+  return [unconnected, ...edges.map((entry) => ({ label: `Between “${nameOf(entry.from)}” and “${nameOf(entry.to)}”${entry.on ? `, on ${entry.on}` : ""}`, place: { edge: entry.id }, ...workOf(entry.from) }))];
 }
 
 /** The innermost node whose text holds this offset. */
