@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { Fragment, useEffect, useState } from "react";
 import type { Author, NodeState, RunStatus } from "../api/types";
 import { Icon } from "./icons";
 import { age, authorIcon, authorWords, momentOf, stateIcon, stateWord, statusLook } from "./words";
@@ -16,6 +16,9 @@ export function Coded({ text, names }: { text: string; names?: Record<string, st
 
 /** A word of the definition; what people call it stands for it where that is known. */
 const Code = ({ text, name }: { text: string; name: string | undefined }) => (name === undefined || name === text ? <code>{text}</code> : <b title={text}>{name}</b>);
+
+/** A path that breaks after its slashes. */
+export const Path = ({ text }: { text: string }) => <>{text.split(/(?<=\/)/).map((part, i) => <Fragment key={i}>{i > 0 && <wbr />}{part}</Fragment>)}</>;
 
 export function Status({ status }: { status: RunStatus }) {
   const [icon, word, look] = statusLook(status);

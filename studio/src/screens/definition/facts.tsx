@@ -1,4 +1,5 @@
 import type { About } from "../../api/types";
+import { Path } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { iconOfKind, kindWord } from "../../parts/words";
 
@@ -42,7 +43,7 @@ export function Verified({ about: { verification, checks = [] } }: { about: Abou
             <Icon name="checks" size={14} />
             <div>
               <b>{check.id}</b> {check.what}
-              <p className="dim">{check.attachedBy ? `attached by ${check.attachedBy.file}${check.attachedBy.line ? `, line ${check.attachedBy.line}` : ""}` : "from the definition"}</p>
+              <p className="dim">{check.attachedBy ? <Path text={`attached by ${check.attachedBy.file}${check.attachedBy.line ? `, line ${check.attachedBy.line}` : ""}`} /> : "from the definition"}</p>
             </div>
           </li>
         ))}
@@ -58,7 +59,7 @@ export function FactList({ about }: { about: About }) {
       {about.facts.map((fact, i) => (
         <div key={i}>
           <dt>{fact.label}</dt>
-          <dd>{fact.code ? <pre tabIndex={0} aria-label={fact.label}>{fact.text}</pre> : fact.text}</dd>
+          <dd>{fact.code ? <pre tabIndex={0} aria-label={fact.label}>{fact.text}</pre> : <Path text={fact.text} />}</dd>
         </div>
       ))}
     </dl>

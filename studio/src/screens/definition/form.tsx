@@ -3,7 +3,7 @@ import type { ApiError } from "../../api/client";
 import type { About, Checked, Definition, DrawnEdge, DrawnNode, Field, Kind, Operation, Place, Problem, Values } from "../../api/types";
 import { ExpressionSource } from "../../code/later";
 import { indexDrawing } from "../../graph/model";
-import { Coded } from "../../parts/bits";
+import { Coded, Path } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { plural } from "../../parts/words";
 import type { Evaluation } from "../expression/over";
@@ -105,7 +105,7 @@ export function DefinitionForm({ definition, shown, problems, editable, run, eva
           <dd>
             {definition.files.map((file) => (
               <div key={file.name}>
-                <code>{file.name}</code>
+                <code><Path text={file.name} /></code>
               </div>
             ))}
           </dd>
@@ -244,7 +244,7 @@ function PlaceLink({ definition, place, onPlace }: { definition: Definition; pla
   if (!place || !file) return null;
   return (
     <button type="button" className="link" onClick={() => onPlace(place)}>
-      {file.name}:{place.line}
+      <Path text={`${file.name}:${place.line}`} />
     </button>
   );
 }
