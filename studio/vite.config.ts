@@ -1,10 +1,14 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
+// The studio that the page under development talks to. It refuses other hosts and origins, so requests come as from its own page.
+const studio = process.env.STUDIO;
+
 export default defineConfig({
   plugins: [react()],
   // Relative addresses, so that the server may mount the page under any path.
   base: "./",
+  server: { proxy: studio ? { "/api": { target: studio, changeOrigin: true, headers: { Origin: studio } } } : {} },
   build: {
     outDir: "../crates/portolan/studio/dist",
     emptyOutDir: true,

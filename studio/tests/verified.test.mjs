@@ -1,7 +1,7 @@
 // What is checked and what is believed, in the graph, in the outline and beside a step, with the real server.
 import assert from "node:assert/strict";
 import { soundIn } from "./browser.mjs";
-import { inPage, picture, prepare, project, studio } from "./suite.mjs";
+import { inPage, prepare, project, studio } from "./suite.mjs";
 
 const ship = {
   name: "Ship",
@@ -38,11 +38,9 @@ for (const colorScheme of ["light", "dark"]) {
       const checks = await panel(page).locator(".check-list li").allTextContents();
       assert.deepEqual(checks, ["tests the project's testsfrom the definition", "treeIsSettled gate treeIsSettledattached by .portolan/verify.yaml, line 2"]);
       await soundIn(page, complaints, `checked ${colorScheme}`);
-      await picture(page, `checked-${colorScheme}`);
       await page.goto(studio.at("/definition/ship?node=plan"));
       await panel(page).getByText("nothing is checked before this step is left").waitFor();
       await soundIn(page, complaints, `believed ${colorScheme}`);
-      await picture(page, `believed-${colorScheme}`);
     },
     { colorScheme },
   );
@@ -56,5 +54,4 @@ inPage("a run says the same of the steps that it began with", async (page, compl
   await page.locator(".node", { hasText: "Build" }).click();
   await panel(page).getByText("attached by .portolan/verify.yaml", { exact: true }).waitFor();
   await soundIn(page, complaints, "run");
-  await picture(page, "checked-run");
 });

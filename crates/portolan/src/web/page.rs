@@ -87,3 +87,14 @@ pub(super) const OPENAPI: &str = include_str!("openapi.json");
 pub(super) async fn openapi() -> Response {
     ([(CONTENT_TYPE, "application/json")], OPENAPI).into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ASSETS;
+
+    #[test]
+    fn the_page_is_small() {
+        let size: usize = ASSETS.iter().map(|asset| asset.packed.len()).sum();
+        assert!(size <= 350 << 10, "{size} bytes, compressed");
+    }
+}

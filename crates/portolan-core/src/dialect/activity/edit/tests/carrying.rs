@@ -77,7 +77,7 @@ fn a_step_is_put_into_a_loop() {
 }
 
 #[test]
-fn a_step_is_moved() {
+fn a_step_is_moved_within_its_activity() {
     check(
         json!({ "is": "move", "node": "read.digest", "after": "read" }),
         expect![[r#"
@@ -128,6 +128,10 @@ fn a_step_is_moved() {
         at read.skim
     "#]],
     );
+}
+
+#[test]
+fn a_step_is_moved_to_another_activity() {
     check(
         json!({ "is": "move", "node": "read.digest", "after": "write.skim" }),
         expect![[r#"
@@ -167,6 +171,10 @@ fn a_step_is_moved() {
         at file.digest
     "#]],
     );
+}
+
+#[test]
+fn a_step_is_moved_where_its_name_is_free() {
     check(
         json!({ "is": "move", "node": "write.skim", "after": "read" }),
         expect![[r#"
