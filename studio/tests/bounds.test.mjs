@@ -121,6 +121,8 @@ inPage("a run of a hundred thousand records opens, scrolls, and goes to any of t
       await act();
       t.diagnostic(`${what}: ${(performance.now() - began).toFixed(0)} ms`);
     };
+    let pages = 0;
+    page.on("request", (request) => request.url().includes("/records?") && pages++);
     await timed("opening", async () => {
       await page.goto(there.at(`/run/${run}`));
       await page.waitForSelector(".node .badge");
@@ -140,6 +142,9 @@ inPage("a run of a hundred thousand records opens, scrolls, and goes to any of t
       });
     }
     const list = page.getByRole("listbox", { name: "Records" });
+    // It has asked for what is seen, and shows no more than that.
+    assert.ok(pages <= 8, `${pages} pages of records`);
+    assert.ok((await page.locator(".record").count()) < 60);
     await timed("the timeline, to its middle", async () => {
       await list.evaluate((list) => (list.scrollTop = list.scrollHeight / 2));
       await page.waitForFunction(() => [...document.querySelectorAll(".record:not(.blank) .record-seq")].some((seq) => Math.abs(Number(seq.textContent) - 50_000) < 200));

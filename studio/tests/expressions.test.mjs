@@ -39,6 +39,12 @@ inPage("an expression shows what it comes to over the last run, its names comple
   await page.keyboard.type('{"twice": $.ad');
   await page.waitForSelector("[role=listbox][aria-label=Names] [aria-selected=true]:has-text('add')");
   await soundIn(page, complaints, "names");
+  // Escape closes the names, and nothing else.
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("[role=listbox][aria-label=Names]", { state: "detached" });
+  assert.equal(await area.inputValue(), '{"twice": $.ad');
+  await page.keyboard.press("Control+Space");
+  await page.waitForSelector("[role=listbox][aria-label=Names] [aria-selected=true]:has-text('add')");
   await page.keyboard.press("Tab");
   await page.keyboard.type(".sum * )");
   await page.waitForSelector(".evaluated mark:has-text(')')");
