@@ -29,48 +29,39 @@ async function behind(page, text) {
   await page.locator(".code-host").getByText(text).first().click();
   await page.keyboard.press("End");
 }
-const stale = (page) => page.waitForSelector(".pane.middle.stale");
 
-for (const [id, node, line, typed, shown] of [
-  ["release", "tag", '"Tag the release"', "", "Mark the release"],
-  ["sums", "add", "- { id: exit, type: exit }", "\n      - { id: more, type: transform, transform: { expr: '1' }, next: exit }", "more"],
-]) {
-  inPage(`what is typed into the source of ${id} is in the graph, and undone from there`, async (page) => {
-    await page.goto(studio.at(`/definition/${id}?node=${node}`));
-    await page.waitForSelector(".node.selected");
-    await behind(page, line);
-    if (typed === "") {
-      // The value is replaced, from its end.
-      await page.keyboard.press("ArrowLeft");
-      await page.keyboard.press("ArrowLeft");
-      for (let nth = 0; nth < "Tag the release".length; nth += 1) await page.keyboard.press("Backspace");
-      await page.keyboard.type(shown);
-    } else await page.keyboard.insertText(typed);
-    await page.waitForFunction((shown) => [...document.querySelectorAll(".node .name")].some((name) => name.textContent === shown), shown);
-    await page.locator("[data-graph]").focus();
-    const undo = page.getByRole("button", { name: "Undo" });
-    while (await undo.isEnabled()) await page.keyboard.press("Control+z");
-    await page.waitForFunction((shown) => ![...document.querySelectorAll(".node .name")].some((name) => name.textContent === shown), shown);
-    await page.getByRole("button", { name: "Saved" }).waitFor();
-  });
-}
+inPage("what is typed into the source is in the graph, and undone from there", async (page) => {
+  await page.goto(studio.at("/definition/sums?node=add"));
+  await page.waitForSelector(".node.selected");
+  await behind(page, "- { id: exit, type: exit }");
+  await page.keyboard.insertText("\n      - { id: more, type: transform, transform: { expr: '1' }, next: exit }");
+  const more = page.locator(".node .name:text-is('more')");
+  await more.waitFor();
+  await page.locator("[data-graph]").focus();
+  await page.keyboard.press("Control+z");
+  await more.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Saved" }).waitFor();
+});
 
-for (const [id, node, line, wrong] of [["release", "test", '"maxRetries": 2', " !"], ["sums", "add", "type: transform", "\n bad: ["]]) {
-  inPage(`a text of ${id} that cannot be read leaves the last graph, greyed, with the place of the error`, async (page, said) => {
-    await page.goto(studio.at(`/definition/${id}?node=${node}`));
-    await page.waitForSelector(".node.selected");
-    const before = await page.locator(".node").count();
-    await behind(page, line);
-    await page.keyboard.insertText(wrong);
-    await stale(page);
-    assert.equal(await page.locator(".node").count(), before);
-    assert.match(await page.locator(".over-graph").textContent(), /line \d+/);
-    await page.waitForFunction(() => document.querySelector(".code-host").shadowRoot.querySelector(".cm-lintRange-error, .cm-lintPoint-error, .cm-lint-marker-error"));
-    await page.keyboard.press("Control+z");
-    await page.waitForSelector(".pane.middle:not(.stale)");
-    assert.deepEqual(said, []);
-  });
-}
+inPage("a text that cannot be read leaves the last graph, greyed, with the place of the error", async (page) => {
+  await page.goto(studio.at("/definition/sums?node=add"));
+  await page.waitForSelector(".node.selected");
+  const before = await page.locator(".node").count();
+  await behind(page, "type: transform");
+  await page.keyboard.insertText("\n bad: [");
+  await page.waitForSelector(".pane.middle.stale");
+  assert.equal(await page.locator(".node").count(), before);
+  assert.match(await page.locator(".over-graph").textContent(), /line \d+/);
+  await page.keyboard.press("Control+z");
+  await page.waitForSelector(".pane.middle:not(.stale)");
+});
+
+inPage("a click anywhere in the text of a step selects it", async (page) => {
+  await page.goto(studio.at("/definition/release"));
+  await page.waitForFunction(() => document.querySelector(".code-host")?.shadowRoot?.querySelectorAll(".cm-line").length > 10);
+  await page.locator(".code-host").getByText('"agent"').first().click();
+  await page.waitForFunction(() => location.hash.endsWith("node=write_notes"));
+});
 
 inPage("before a step is deleted, the edges that go with it are named", async (page) => {
   await page.goto(studio.at("/definition/release?node=repair"));
