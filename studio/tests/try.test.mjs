@@ -158,6 +158,8 @@ inPage("breakpoints are set and removed while it is driven", async (page) => {
   assert.deepEqual(driven.breakpoints.map((breakpoint) => breakpoint.node ?? breakpoint), ["big"]);
   await page.keyboard.press("c");
   await said(page, "paused before big");
+  await page.keyboard.press("o");
+  await said(page, "paused before exit");
 });
 
 inPage("an earlier run fills the form in, and what was hidden is not taken over", async (page) => {
