@@ -1,8 +1,9 @@
 // Many tabs of one studio, and the secret in its address: one stream for all of them, and what each says of a token.
 import assert from "node:assert/strict";
-import { soundIn } from "./browser.mjs";
+import { test } from "node:test";
+import { open, soundIn } from "./browser.mjs";
 import { front } from "./front.mjs";
-import { inPage, prepare, project, studio } from "./suite.mjs";
+import { browser, inPage, prepare, project, studio } from "./suite.mjs";
 
 const small = { name: "Small", nodes: { start: { type: "start" }, one: { type: "task" }, two: { type: "task" }, three: { type: "task" }, done: { type: "end", result: "success" } }, edges: [{ from: "start", to: "one" }, { from: "one", to: "two" }, { from: "two", to: "three" }, { from: "three", to: "done" }] };
 
@@ -123,4 +124,26 @@ inPage("a token that is pasted into an open tab is never read as a name, nor sen
   await page.locator(".node").first().waitFor();
   assert.ok(asked.length > 3);
   assert.deepEqual(asked.filter((address) => address.split("#")[0].includes(studio.token) || /token/.test(address.split("#")[0])), []);
+});
+
+test("the address of a new start, given to each of two tabs, connects both", async () => {
+  let restarted = await project.studio();
+  const { context, page } = await open(browser);
+  try {
+    const tabs = [page, await context.newPage()];
+    for (const tab of tabs) {
+      await tab.goto(restarted.at("/definition/small"));
+      await live(tab);
+    }
+    await restarted.kill();
+    restarted = await project.studio("--port", restarted.port);
+    for (const tab of tabs) {
+      await tab.getByLabel("The address that was printed last").fill(`${restarted.page}#token=${restarted.token}`);
+      await tab.keyboard.press("Enter");
+      await live(tab);
+    }
+  } finally {
+    await context.close();
+    await restarted.kill();
+  }
 });

@@ -74,7 +74,10 @@ export function startEvents(): void {
     void lead();
     return;
   }
-  resume = () => void navigator.locks.request(NAME, lead);
+  resume = () => {
+    void navigator.locks.request(NAME, lead);
+    send({ is: "who" });
+  };
   resume();
   send({ is: "who" });
 }

@@ -22,7 +22,7 @@ import { useFolds } from "./folds";
 import { DefinitionForm, EdgeForm, NodeForm, titleNow } from "./form";
 import { DefinitionHead } from "./head";
 import { ChangedBanner, KeptBanner, LeaveDialog, TryDialog } from "./unsaved";
-import { asksOutcome, nodeAt, placementsOf, placesFor } from "./places";
+import { asksOutcome, edgeAfter, nodeAt, placementsOf, placesFor } from "./places";
 import { useMoves } from "./moves";
 import { marksOf, Problems } from "./problems";
 import { useLeaving, useSession, type Operations } from "./session";
@@ -114,14 +114,18 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     if (place) setJump({ ...place });
   }, []);
 
+  // Another step, by whatever address, is looked at instead of the edge.
+  useEffect(() => setEdge(null), [route.node]);
+
   const moves = useMoves(definition, root, session.wire, setRefusal);
   const operate = useCallback(
     (operations: Operations) => {
       setRefusal(null);
       return carryOut(operations, latest.current.selected, (result: Edited) => {
         moves.follow(operations, (id) => latest.current.shown.drawing?.nodes.find((node) => node.id === id)?.moved, result);
-        // Names of edges belong to one drawing.
-        setEdge((now) => (now !== null && operations.length === 1 && keepsEdge(operations[0]) && result.drawing?.edges.some((entry) => entry.id === now) ? now : null));
+        const [operation] = operations;
+        const was = latest.current.edge;
+        setEdge(was !== null && operations.length === 1 && typeof operation === "object" ? edgeAfter(operation, was, result.drawing) : null);
         if (result.select !== null) address(result.select);
         const place = result.select === null ? null : (result.about[result.select]?.place ?? null);
         if (place) setJump({ ...place });
@@ -502,5 +506,3 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     </div>
   );
 }
-
-const keepsEdge = (operation: Operations[number] | undefined) => typeof operation === "object" && (operation.is === "outcome" || operation.is === "label" || operation.is === "reconnect");

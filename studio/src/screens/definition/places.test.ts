@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Checked, Definition, Kind } from "../../api/types";
+import type { Checked, Definition, Drawing, DrawnEdge, Kind } from "../../api/types";
 import { wayBack } from "./back";
-import { nodeAt, placementsOf, placesFor } from "./places";
+import { edgeAfter, nodeAt, placementsOf, placesFor } from "./places";
 
 const definition = { palette: [] } as unknown as Definition;
 const shown = {
@@ -50,4 +50,14 @@ test("a place in the source is that of the innermost step whose text it is in", 
   const about = { loop: { place: place(0, 4), extent: place(0, 40) }, step: { place: place(20, 24), extent: place(18, 30) }, derived: { place: null } } as unknown as Checked["about"];
   assert.deepEqual([2, 10, 26, 35, 50].map((offset) => nodeAt(about, 0, offset)), ["loop", "loop", "step", "loop", null]);
   assert.equal(nodeAt(about, 1, 2), null);
+});
+
+test("an edge that is led elsewhere, or has another label, is still looked at", () => {
+  const edges = [{ id: "a->b", from: "a", to: "b" }, { id: "a->c", from: "a", to: "c" }];
+  const after = { edges } as unknown as Drawing;
+  const was = (to: string) => ({ id: `a->${to}`, from: "a", to }) as unknown as DrawnEdge;
+  assert.equal(edgeAfter({ is: "reconnect", edge: "a->d", to: "c" }, was("d"), after), "a->c");
+  assert.equal(edgeAfter({ is: "label", edge: "a->b", text: "yes" }, was("b"), after), "a->b");
+  assert.equal(edgeAfter({ is: "disconnect", edge: "a->b" }, was("b"), after), null);
+  assert.equal(edgeAfter({ is: "outcome", edge: "a->d", on: "failed" }, was("d"), after), null);
 });

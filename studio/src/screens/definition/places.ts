@@ -1,4 +1,4 @@
-import type { About, Checked, Definition, Kind, Operation } from "../../api/types";
+import type { About, Checked, Definition, Drawing, DrawnEdge, Kind, Operation } from "../../api/types";
 
 export interface Placement {
   label: string;
@@ -59,4 +59,13 @@ export function nodeAt(about: Checked["about"], file: number, offset: number): s
     }
   }
   return found;
+}
+
+/** The edge that an operation on an edge has made of it, if it still has one. */
+export function edgeAfter(operation: Operation, was: DrawnEdge, drawing: Drawing | null): string | null {
+  if (operation.is !== "outcome" && operation.is !== "label" && operation.is !== "reconnect") return null;
+  // The name of an edge contains where it leads.
+  const to = operation.is === "reconnect" ? operation.to : was.to;
+  const same = drawing?.edges.filter((entry) => entry.from === was.from && entry.to === to) ?? [];
+  return (same.find((entry) => entry.id === was.id) ?? same.at(-1))?.id ?? null;
 }
