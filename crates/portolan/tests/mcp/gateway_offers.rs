@@ -32,6 +32,7 @@ for line in sys.stdin:
         continue
     elif method == "resources/read" and params["uri"].endswith("wait"):
         waiting = id
+        open(name + ".waiting", "w").close()
         continue
     elif method == "resources/read":
         texts = [f"{params['uri']} of {name}", "password=hunter2hunter2"]
@@ -251,11 +252,11 @@ fn a_new_resource_is_announced() {
 #[cfg(unix)]
 fn a_cancelled_reading_is_cancelled_at_the_server() {
     let project = project();
-    let cancelled = Fifo::at(&project.path().join("db.cancelled"));
+    let (waiting, cancelled) = (project.path().join("db.waiting"), project.path().join("db.cancelled"));
+    let (waiting, cancelled) = (Fifo::at(&waiting), Fifo::at(&cancelled));
     let mut wire = client(&project);
     let id = wire.ask("resources/read", json!({ "uri": "db://row/wait" }));
-    // The answer of another request shows that the first has been sent: a server reads its input in order.
-    read(&mut wire, "db://rows");
+    drop(waiting.opened());
     wire.notify("notifications/cancelled", &json!({ "requestId": id }));
     drop(cancelled.opened());
 }

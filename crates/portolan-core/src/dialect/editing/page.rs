@@ -174,13 +174,23 @@ impl<'p> Page<'p> {
         format!("`{}`", words.join("."))
     }
 
-    /// Returns the lines at a place, from its first character to the end of its last line.
+    /// Returns the lines at a place: from its first character to the end of its last line.
     pub(crate) fn lines(&self, place: &Place) -> Option<&str> {
+        let (text, span) = self.own_span(place)?;
+        let end = text.get(span.end..)?.find('\n').map_or(text.len(), |more| span.end + more);
+        text.get(span.start..end)
+    }
+
+    /// Returns the line above a place.
+    pub(crate) fn line_above(&self, place: &Place) -> Option<&str> {
+        let (text, span) = self.own_span(place)?;
+        text.get(..span.start)?.lines().rev().nth(1)
+    }
+
+    /// Returns the text of a place's file, and the span of the place in it.
+    fn own_span(&self, place: &Place) -> Option<(&str, Span)> {
         let (text, start, span) = (self.texts.get(place.file)?, self.starts.get(place.file)?, self.tree(place)?.span);
-        let rest = text.get(span.start.checked_sub(*start)?..)?;
-        let long = span.end - span.start;
-        let end = rest.get(long..)?.find('\n').map_or(rest.len(), |more| long + more);
-        rest.get(..end)
+        Some((text, Span { start: span.start.checked_sub(*start)?, end: span.end.checked_sub(*start)? }))
     }
 
     /// Returns the text at a place.

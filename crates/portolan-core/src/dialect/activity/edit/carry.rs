@@ -50,6 +50,9 @@ pub(super) fn moved(page: &Page<'_>, node: &str, after: &str) -> Edits {
     if spot.activity != written.activity && names::is_taken(page, &spot.activity, written.id()) {
         return Err(taken("a step", written.id()));
     }
+    if page.line_above(&written.place).is_some_and(|line| line.trim_start().starts_with('#')) {
+        return Err(lost(&written));
+    }
     let value = carried(page, &written)?;
     let mut changes = Changes::default();
     if spot.activity != written.activity {
@@ -88,8 +91,12 @@ fn step<'p>(page: &Page<'p>, node: &str) -> Result<Written<'p>, EditError> {
 /// Returns the value of a step that is written anew elsewhere. Refuses a text with a comment, which would be lost.
 fn carried(page: &Page<'_>, written: &Written<'_>) -> Result<Value, EditError> {
     if page.lines(&written.place).is_some_and(|lines| ["#", "//"].iter().any(|begin| lines.contains(begin))) {
-        let message = format!("a comment in the text of `{}` would be lost", written.node.id);
-        return Err(EditError::new(message, "cut its text, and paste it where it belongs"));
+        return Err(lost(written));
     }
     page.value(&written.place).ok_or_else(|| EditError::unknown("step", written.node.id.as_str()))
+}
+
+fn lost(written: &Written<'_>) -> EditError {
+    let message = format!("a comment of `{}` would be lost", written.node.id);
+    EditError::new(message, "cut its text, and paste it where it belongs")
 }

@@ -56,7 +56,7 @@ fn a_step_is_put_into_a_loop() {
     check(
         json!({ "is": "wrap", "node": "read.skim", "kind": "loop" }),
         expect![[r#"
-        a comment in the text of `read.skim` would be lost
+        a comment of `read.skim` would be lost
         help: cut its text, and paste it where it belongs
     "#]],
     );
@@ -272,8 +272,37 @@ fn a_step_is_moved_to_another_file() {
         &files,
         json!({ "is": "move", "node": "write.draft", "after": "read.note" }),
         expect![[r#"
-        a comment in the text of `write.draft` would be lost
+        a comment of `write.draft` would be lost
         help: cut its text, and paste it where it belongs
+    "#]],
+    );
+}
+
+#[test]
+fn a_comment_above_a_step_stays_with_it() {
+    let main = "id: a\nversion: 1.0.0\ntitle: A\nactivities:\n  - id: read\n    steps:\n      - { id: skim, kind: step }\n      # Then rest.\n      - { id: rest, kind: step }\n  - id: write\n";
+    check_in(
+        &[("a.yaml", main)],
+        json!({ "is": "move", "node": "read.rest", "after": "write" }),
+        expect![[r#"
+            a comment of `read.rest` would be lost
+            help: cut its text, and paste it where it belongs
+        "#]],
+    );
+    check_in(
+        &[("a.yaml", main)],
+        json!({ "is": "wrap", "node": "read.rest", "kind": "loop" }),
+        expect![[r#"
+        a.yaml:9
+        -      - { id: rest, kind: step }
+        +      - id: loop
+        +        kind: loop
+        +        loopType: forEach
+        +        over: items
+        +        steps:
+        +          - id: rest
+        +            kind: step
+        at read.loop
     "#]],
     );
 }
