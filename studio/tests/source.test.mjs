@@ -75,15 +75,36 @@ inPage("before a step is deleted, the edges that go with it are named", async (p
   await page.getByRole("button", { name: "Saved" }).waitFor();
 });
 
-inPage("a definition that is written here is not trusted by that", async (page) => {
-  await page.goto(studio.at("/definition/sums?node=add"));
-  await page.waitForSelector("[data-form]");
-  const before = project.says("trust", "list");
-  await page.locator("[data-form]").getByLabel("Description").fill("Adds one.");
+inPage("a definition that is written here is not trusted by that, even if it was before", async (page) => {
+  const untrusted = async () => {
+    const agent = await project.agent().begin();
+    const run = await agent.open("release", "release it");
+    agent.end();
+    return (await studio.ask(`/runs/${run}`)).untrusted;
+  };
+  assert.ok(await untrusted());
+  project.says("trust", ".flow/workflows/release.json");
+  assert.equal(await untrusted(), null);
+  await page.goto(studio.at("/definition/release?node=test"));
+  await page.waitForFunction(() => document.querySelector(".code-host")?.shadowRoot?.textContent.includes('"cargo"'));
+  // A double click selects the word.
+  await page.locator(".code-host").getByText('"cargo"').first().dblclick();
+  await page.keyboard.type("make");
+  await page.waitForFunction(() => document.querySelector(".code-host").shadowRoot.textContent.includes('"make"'));
   await page.keyboard.press("Control+s");
   await page.waitForSelector("dialog[open] .diff-lines");
   await page.locator("dialog .actions .primary").click();
   await page.getByRole("button", { name: "Saved" }).waitFor();
-  assert.match(project.read(".flow/workflows/sums.yaml"), /Adds one\./);
-  assert.equal(project.says("trust", "list"), before);
+  assert.match(project.read(".flow/workflows/release.json"), /"make", ?"test"/);
+  assert.ok(await untrusted(), "it runs another command now");
+});
+
+inPage("an address of another step leaves no edge selected that Delete would remove", async (page) => {
+  await page.goto(studio.at("/definition/release?node=test"));
+  await page.waitForSelector(".node.selected");
+  await page.locator("[data-graph]").focus();
+  await page.keyboard.press("e");
+  await page.waitForSelector("[aria-label=Details] h2:text-is('Edge')");
+  await page.evaluate(() => (location.hash = "#/definition/release?node=tag"));
+  await page.waitForSelector("[aria-label=Details] h2:text-is('Tag the release')");
 });

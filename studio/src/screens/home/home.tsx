@@ -145,7 +145,7 @@ export function HomeScreen({ project }: { project: Project | null }) {
 
       {catalogue.length > 0 && (
         <Section title="Catalogue" count={catalogue.length}>
-          <p className="section-text"><Coded text="Workflows that come with Portolan. Its command copies one into the project, where it can be changed." /></p>
+          <p className="section-text"><Coded text="Workflows that come with Portolan. The command of each copies it into the project, where it can be changed." /></p>
           <ul className="entries">
             {catalogue.map((definition) => (
               <DefinitionRow key={definition.id} definition={definition} />

@@ -124,6 +124,20 @@ pub(in crate::dialect) const fn field(
     FormField { path, label, help, kind, choices: &[], default: None, required: false, otherwise: None }
 }
 
+/// Returns the fields of how a failed call is repeated, for their paths: how often, the first wait, the factor of each
+/// further wait, and the longest wait.
+pub(in crate::dialect) const fn retries(paths: [&'static str; 4]) -> [FormField; 4] {
+    let [max, backoff, factor, longest] = paths;
+    let often = "How often a failed call is repeated: with 2, there are at most three calls.";
+    let first = "The wait before the first repeated call, such as `500ms`.";
+    [
+        field(max, "Retries", FieldKind::Number, often),
+        field(backoff, "First wait", FieldKind::Text, first),
+        field(factor, "Wait factor", FieldKind::Number, "What a wait is multiplied by for the next one, such as `2`."),
+        field(longest, "Longest wait", FieldKind::Text, "The longest wait between two calls, such as `30s`."),
+    ]
+}
+
 impl NodeForm {
     /// Lets the edges of its nodes name an outcome.
     pub(in crate::dialect) const fn with_outcomes(self) -> NodeForm {

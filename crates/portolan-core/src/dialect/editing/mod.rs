@@ -24,7 +24,7 @@ use crate::source::{Edit, NamedText, PathStep, Source, Span, Tree, edited};
 
 pub(crate) use changes::{Changes, text_of};
 pub use forms::{FieldKind, FormField, NodeForm, Unplaced};
-pub(super) use forms::{field, form};
+pub(super) use forms::{field, form, retries};
 pub(super) use mentions::Mentions;
 pub(crate) use page::{Page, Place, fresh};
 pub(super) use pen::{Pen, filled, identifier, rule_of};

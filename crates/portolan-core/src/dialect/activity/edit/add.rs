@@ -29,16 +29,7 @@ pub(super) fn add(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
         return add_activity(page, adding);
     }
     let spot = spot(page, adding)?;
-    let id = match adding.id {
-        Some(id) => {
-            sound(id, "a step")?;
-            if names::is_taken(page, &spot.activity, id) {
-                return Err(taken("a step", id));
-            }
-            id.to_owned()
-        }
-        None => fresh(adding.kind, &|id| names::is_taken(page, &spot.activity, id)),
-    };
+    let id = step_id(page, &spot.activity, adding.kind, adding.id)?;
     let mut made = made(page, adding.kind, &id, &spot);
     // A loop with a condition has no `over`.
     if adding.values.and_then(|values| values.get("loopType")).is_some_and(|kind| kind != "forEach") {
@@ -46,6 +37,19 @@ pub(super) fn add(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
     }
     let value = filled(made, adding.values);
     Ok(put(page, &spot, &id, value).done(page).selecting(format!("{}.{id}", spot.prefix)))
+}
+
+/// Returns the id of a new step: the wanted one if it is valid and free, or a free one if none is wanted.
+pub(super) fn step_id(
+    page: &Page<'_>,
+    activity: &Place,
+    kind: &str,
+    wanted: Option<&str>,
+) -> Result<String, EditError> {
+    let is_taken = |id: &str| names::is_taken(page, activity, id);
+    let Some(id) = wanted else { return Ok(fresh(kind, &is_taken)) };
+    sound(id, "a step")?;
+    if is_taken(id) { Err(taken("a step", id)) } else { Ok(id.to_owned()) }
 }
 
 /// The position of a new step.

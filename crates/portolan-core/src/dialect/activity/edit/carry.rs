@@ -4,20 +4,15 @@ use serde_json::{Value, json};
 
 use super::add::{self, Spot};
 use super::take::{self, names_steps, naming_loops};
-use super::{Written, names, sound, taken, written};
-use crate::dialect::editing::{Changes, Done, EditError, Edits, Page, fresh};
+use super::{Written, names, taken, written};
+use crate::dialect::editing::{Changes, Done, EditError, Edits, Page};
 use crate::source::Edit;
 
 /// Puts a step into a loop that takes its place. What names the step still does: its id does not change.
 pub(super) fn wrap(page: &Page<'_>, node: &str, id: Option<&str>) -> Edits {
     let written = step(page, node)?;
     let Some((list, nth)) = written.listed() else { return Err(EditError::unknown("step", node)) };
-    let is_taken = |id: &str| names::is_taken(page, &written.activity, id);
-    let id = match id {
-        Some(id) if is_taken(id) => return Err(taken("a step", id)),
-        Some(id) => sound(id, "a loop").map(|()| id.to_owned())?,
-        None => fresh("loop", &is_taken),
-    };
+    let id = add::step_id(page, &written.activity, "loop", id)?;
     let value = carried(page, &written)?;
     let spot =
         Spot { list, nth, activity: written.activity.clone(), prefix: written.prefix().to_owned(), behind: None };
@@ -88,9 +83,11 @@ fn step<'p>(page: &Page<'p>, node: &str) -> Result<Written<'p>, EditError> {
     }
 }
 
-/// Returns the value of a step that is written anew elsewhere. Refuses a text with a comment, which would be lost.
+/// Returns the value of a step that is written anew elsewhere. Refuses a text with a comment, which would be lost, or
+/// with what may be one: JSON has none, and in YAML one begins a line or follows a space.
 fn carried(page: &Page<'_>, written: &Written<'_>) -> Result<Value, EditError> {
-    if page.lines(&written.place).is_some_and(|lines| ["#", "//"].iter().any(|begin| lines.contains(begin))) {
+    let has_comment = |line: &str| line.trim_start().starts_with('#') || line.contains(" #") || line.contains("\t#");
+    if page.lines(&written.place).is_some_and(|lines| lines.lines().any(has_comment)) {
         return Err(lost(written));
     }
     page.value(&written.place).ok_or_else(|| EditError::unknown("step", written.node.id.as_str()))

@@ -4,7 +4,7 @@ use crate::dialect::editing::state::{
     EXECUTE, KEY_RESULTS, LIMITS, MAX_RETRIES, MAX_TURNS, MODEL, OBJECTIVE, ON_FAILURE, OUTPUT_SCHEMA, PROMPT, RETRY,
     SET, SYSTEM, TOOLS,
 };
-use crate::dialect::editing::{FieldKind, FormField, NodeForm, field, form};
+use crate::dialect::editing::{FieldKind, FormField, NodeForm, field, form, retries};
 
 pub(super) const OWN: &[FormField] = &[
     field("name", "Name", FieldKind::Text, "The display name of the workflow."),
@@ -23,6 +23,9 @@ const DESCRIPTION: FormField = field("description", "Description", FieldKind::Lo
 const FINAL: FormField = field("is_final", "Ends the run", FieldKind::Boolean, "Whether a run ends here.");
 const FAILURE: FormField =
     field("on_failure.go_to", "When it fails", FieldKind::Text, "The state that a failure leads to.");
+
+const RETRIES: [FormField; 4] =
+    retries(["call.retry.max", "call.retry.backoff", "call.retry.factor", "call.retry.maxDelay"]);
 
 pub(super) const KINDS: &[NodeForm] = &[
     form(
@@ -65,30 +68,10 @@ pub(super) const KINDS: &[NodeForm] = &[
             ),
             field("call.postTransform.expr", "Then", FieldKind::Expression, "Computes the result from the answer."),
             field("call.timeout", "Longest", FieldKind::Text, "How long a call may take, such as `10s`."),
-            field(
-                "call.retry.max",
-                "Retries",
-                FieldKind::Number,
-                "How often a failed call is repeated: with 2, there are at most three calls.",
-            ),
-            field(
-                "call.retry.backoff",
-                "First wait",
-                FieldKind::Text,
-                "The wait before the first repeated call, such as `500ms`.",
-            ),
-            field(
-                "call.retry.factor",
-                "Wait factor",
-                FieldKind::Number,
-                "What a wait is multiplied by for the next one, such as `2`.",
-            ),
-            field(
-                "call.retry.maxDelay",
-                "Longest wait",
-                FieldKind::Text,
-                "The longest wait between two calls, such as `30s`.",
-            ),
+            RETRIES[0],
+            RETRIES[1],
+            RETRIES[2],
+            RETRIES[3],
             field("call.idempotent", "Repeatable", FieldKind::Boolean, "Whether it is safe to call it twice."),
             FAILURE,
             FINAL,

@@ -205,7 +205,7 @@ pub(super) fn wrap(sheet: &Sheet<'_>, id: &str, fork: Option<&str>) -> Edits {
         }
     }
     let leaves = sheet.transition(id);
-    let onward = sheet.page.value(&leaves);
+    let onward = sheet.page.value(&leaves).map(|to| if to == id { fork.as_str().into() } else { to });
     names::named(sheet, id).iter().filter(|led| **led != leaves).for_each(|led| pen.set(led, fork.as_str()));
     pen.set(&leaves, join.as_str());
     let behind = sheet.page.key_behind(&sheet.states, id);

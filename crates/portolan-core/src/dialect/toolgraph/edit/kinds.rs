@@ -4,7 +4,7 @@ use crate::dialect::editing::state::{
     EXECUTE, KEY_RESULTS, LIMITS, MAX_RETRIES, MAX_TURNS, MODEL, OBJECTIVE, ON_FAILURE, OUTPUT_SCHEMA, PROMPT, RETRY,
     SET, SYSTEM, TOOLS,
 };
-use crate::dialect::editing::{FieldKind, FormField, NodeForm, field, form};
+use crate::dialect::editing::{FieldKind, FormField, NodeForm, field, form, retries};
 
 /// The fields of the file, which all its tools share.
 pub(super) const OF_FILE: &[&str] = &["version", "server", "mcpServers", "servers", "executionLimits", "redact"];
@@ -36,6 +36,8 @@ const TOOL: FormField = field("tool", "Tool", FieldKind::Text, "The tool of this
 const WORKFLOW: FormField =
     field("workflow", "Workflow", FieldKind::Text, "The workflow that is run instead of a tool of this file.");
 
+const RETRIES: [FormField; 4] = retries(["retry.max", "retry.backoff", "retry.factor", "retry.maxDelay"]);
+
 pub(super) const KINDS: &[NodeForm] = &[
     form(
         "mcp",
@@ -54,30 +56,10 @@ pub(super) const KINDS: &[NodeForm] = &[
                 "Computes the result from the answer, which is `$output` there.",
             ),
             field("timeout", "Longest", FieldKind::Text, "How long a call may take, such as `10s`."),
-            field(
-                "retry.max",
-                "Retries",
-                FieldKind::Number,
-                "How often a failed call is repeated: with 2, there are at most three calls.",
-            ),
-            field(
-                "retry.backoff",
-                "First wait",
-                FieldKind::Text,
-                "The wait before the first repeated call, such as `500ms`.",
-            ),
-            field(
-                "retry.factor",
-                "Wait factor",
-                FieldKind::Number,
-                "What a wait is multiplied by for the next one, such as `2`.",
-            ),
-            field(
-                "retry.maxDelay",
-                "Longest wait",
-                FieldKind::Text,
-                "The longest wait between two calls, such as `30s`.",
-            ),
+            RETRIES[0],
+            RETRIES[1],
+            RETRIES[2],
+            RETRIES[3],
             field("idempotent", "Repeatable", FieldKind::Boolean, "Whether it is safe to call it twice."),
         ],
     )

@@ -162,13 +162,13 @@ pub(super) fn wrap(sheet: &Sheet<'_>, id: &str, fork: Option<&str>) -> Edits {
     let fork = identifier(fork, "parallel", &|id| sheet.is_taken(id))?;
     let join = fresh(&format!("{fork}_join"), &|other| other == fork || sheet.is_taken(other));
     let mut pen = Pen::default();
-    for led in names::named(sheet, id).into_iter().filter(|led| *led != place.with("id")) {
+    let next = place.with("next");
+    for led in names::named(sheet, id).into_iter().filter(|led| ![&place.with("id"), &next].contains(&led)) {
         pen.set(&led, fork.as_str());
     }
     let mut collects = json!({ "id": join, "type": "join" });
-    let next = place.with("next");
     if let Some(to) = sheet.page.value(&next) {
-        collects["next"] = to;
+        collects["next"] = if to == id { fork.as_str().into() } else { to };
     }
     pen.set(&next, join.as_str());
     let at = place.number().unwrap_or(sheet.items().len());

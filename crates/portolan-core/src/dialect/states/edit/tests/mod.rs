@@ -373,3 +373,21 @@ fn a_state_becomes_a_branch() {
     "#]],
     );
 }
+
+#[test]
+fn a_state_that_leads_to_itself_is_a_branch_of_each_pass() {
+    let text = SHORT.replace("research: write", "research: research");
+    let wrap = json!({ "is": "wrap", "node": "research", "kind": "parallel", "id": "both" });
+    check(&text, &[wrap], expect![[r#"
+        -  research: research   # always
+        +  both:
+        +    parallel:
+        +      - research
+        +    join: both_join
+        +    is_initial: true
+        +  both_join:
+        +    join: all
+        +  research: both_join   # always
+        +  both_join: both
+    "#]]);
+}
