@@ -311,7 +311,10 @@ fn a_comment_above_a_step_stays_with_it() {
 fn an_address_is_no_comment() {
     let main = "id: a\nversion: 1.0.0\ntitle: A\nactivities:\n  - id: read\n    steps:\n      - { id: skim, kind: step }\n      - { id: page, kind: step, name: \"https://example.org/a#b\" }\n  - id: write\n";
     let moved = json!({ "is": "move", "node": "read.page", "after": "write" });
-    check_in(&[("a.yaml", main)], moved, expect![[r#"
+    check_in(
+        &[("a.yaml", main)],
+        moved,
+        expect![[r#"
         a.yaml:8
         -      - { id: page, kind: step, name: "https://example.org/a#b" }
         -  - id: write
@@ -321,5 +324,6 @@ fn an_address_is_no_comment() {
         +        kind: step
         +        name: https://example.org/a#b
         at write.page
-    "#]]);
+    "#]],
+    );
 }

@@ -378,7 +378,10 @@ fn a_state_becomes_a_branch() {
 fn a_state_that_leads_to_itself_is_a_branch_of_each_pass() {
     let text = SHORT.replace("research: write", "research: research");
     let wrap = json!({ "is": "wrap", "node": "research", "kind": "parallel", "id": "both" });
-    check(&text, &[wrap], expect![[r#"
+    check(
+        &text,
+        &[wrap],
+        expect![[r#"
         -  research: research   # always
         +  both:
         +    parallel:
@@ -389,5 +392,6 @@ fn a_state_that_leads_to_itself_is_a_branch_of_each_pass() {
         +    join: all
         +  research: both_join   # always
         +  both_join: both
-    "#]]);
+    "#]],
+    );
 }

@@ -363,7 +363,11 @@ fn a_node_becomes_a_branch() {
 #[test]
 fn a_node_that_leads_to_itself_is_a_branch_of_each_pass() {
     let text = SHORT.replace("next: which   # onwards", "next: list   # again");
-    check(&text, "t", &[json!({ "is": "wrap", "node": "list", "kind": "parallel" })], expect![[r#"
+    check(
+        &text,
+        "t",
+        &[json!({ "is": "wrap", "node": "list", "kind": "parallel" })],
+        expect![[r#"
         -      - { id: entry, type: entry, next: list }   # the arguments
         -        next: list   # again
         +      - { id: entry, type: entry, next: parallel }   # the arguments
@@ -376,5 +380,6 @@ fn a_node_that_leads_to_itself_is_a_branch_of_each_pass() {
         +      - id: parallel_join
         +        type: join
         +        next: parallel
-    "#]]);
+    "#]],
+    );
 }
