@@ -41,6 +41,9 @@ pub struct Editing {
     pub kind_field: Option<&'static str>,
     /// Returns the place of a field of the definition; `None` if all are at the top of the first file.
     pub(crate) own_place: Option<fn(&Page<'_>, &str) -> Place>,
+    /// Returns the content with which a node of another kind begins, or refuses the change. If `None`, a required field
+    /// begins with its first allowed word.
+    pub(crate) begun: Option<fn(&Page<'_>, &Node, &str) -> Result<Value, EditError>>,
     /// Older words for kinds, each with its present word.
     pub(crate) old_kinds: &'static [(&'static str, &'static str)],
     /// Returns the edits of an operation that depends on the dialect.
@@ -54,7 +57,7 @@ impl Editing {
         own: &'static [FormField],
         edits: fn(&Page<'_>, &Operation) -> Edits,
     ) -> Editing {
-        Editing { kinds, own, kind_field: None, own_place: None, old_kinds: &[], edits }
+        Editing { kinds, own, kind_field: None, own_place: None, begun: None, old_kinds: &[], edits }
     }
 
     fn own(&self, page: &Page<'_>, field: &str) -> Place {
@@ -296,10 +299,10 @@ pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Opera
             return Err(EditError::not_here("an edge has a label of its own"));
         }
         Operation::Set { node, field, value } => set(&editing, &page, node.as_deref(), field, value)?,
-        operation => match (operation, editing.kind_field) {
-            (Operation::Kind { node, kind }, Some(field)) => of_kind(&editing, field, &page, node, kind)?,
-            _ => (editing.edits)(&page, operation)?,
-        },
+        Operation::Kind { node, kind } if editing.kind_field.is_some() || editing.begun.is_some() => {
+            of_kind(&editing, &page, node, kind)?
+        }
+        operation => (editing.edits)(&page, operation)?,
     };
     let mut files = Vec::new();
     for (nth, (name, text)) in page.texts().into_iter().enumerate() {
@@ -375,32 +378,69 @@ fn is_alone(page: &Page<'_>, file: usize, at: &[PathStep]) -> bool {
     object.and_then(Tree::entries).is_some_and(|entries| entries.len() == 1)
 }
 
-/// Changes the kind of a node. A missing required field is set to its first allowed word; without such words the change
-/// is refused.
-fn of_kind(editing: &Editing, field: &str, page: &Page<'_>, node: &str, kind: &str) -> Edits {
+/// Changes the kind of a node. Removes the fields that only the old kind has, and adds the required ones of the new
+/// kind that are missing.
+fn of_kind(editing: &Editing, page: &Page<'_>, node: &str, kind: &str) -> Edits {
     let found = page.node(node)?;
     let place = page.place_of(found)?;
-    let form = editing.kinds.iter().find(|form| form.kind == kind);
-    let now = page.tree(&place).and_then(|tree| editing.form(found, tree));
-    if now.map(|form| form.kind) != Some(kind) && now.into_iter().chain(form).any(|form| form.apart) {
-        let now = now.map_or("", |form| form.kind);
-        let message = format!("`{node}` is of the kind `{now}`, which cannot be changed to `{kind}`");
+    let new = editing.kinds.iter().find(|form| form.kind == kind);
+    let old = page.tree(&place).and_then(|tree| editing.form(found, tree));
+    if old.map(|form| form.kind) == Some(kind) {
+        return Ok(Done::default().selecting(node));
+    }
+    if old.into_iter().chain(new).any(|form| form.apart) {
+        let message = format!(
+            "`{node}` is of the kind `{}`, which cannot be changed to `{kind}`",
+            old.map_or("", |form| form.kind)
+        );
         return Err(EditError::new(message, "add a new node of that kind, and delete this one"));
     }
-    let mut done = set(editing, page, Some(node), field, &Value::from(kind))?;
-    for required in form.into_iter().flat_map(|form| form.fields).filter(|field| field.required) {
-        let mut at = place.at.clone();
-        at.extend(steps(page.tree(&place).map_or(required.path, |tree| required.called(tree))));
-        if page.tree(&Place { file: place.file, at: at.clone() }).is_some() {
+    let begun = match (editing.begun, new) {
+        (Some(begun), _) => begun(page, found, kind)?,
+        (None, Some(new)) => first_words(page, &place, new)?,
+        (None, None) => Value::Null,
+    };
+    let mut pen = Pen::default();
+    if let Some(field) = editing.kind_field {
+        pen.set(&place.with(field), kind);
+    }
+    let entries = page.tree(&place).and_then(Tree::entries).unwrap_or_default();
+    for key in entries.iter().map(|entry| entry.key.value.as_str()) {
+        if has(old, key) && !has(new, key) {
+            pen.remove(&place.with(key));
+        }
+    }
+    for (key, value) in begun.as_object().into_iter().flatten() {
+        let at = place.with(key.as_str());
+        if page.tree(&at).is_none() {
+            pen.set(&at, value.clone());
+        }
+    }
+    Ok(pen.done().selecting(node))
+}
+
+/// Returns whether the nodes of a kind have a field that begins with `key`, in one of its spellings.
+fn has(form: Option<&NodeForm>, key: &str) -> bool {
+    let first = |path: &str| path.split('.').next() == Some(key);
+    let has = |field: &FormField| first(field.path) || field.otherwise.is_some_and(first);
+    form.is_some_and(|form| form.fields.iter().any(has))
+}
+
+/// Returns the missing required fields with their first allowed words; a field without such words is refused.
+fn first_words(page: &Page<'_>, place: &Place, form: &NodeForm) -> Result<Value, EditError> {
+    let mut words = Map::new();
+    for field in form.fields.iter().filter(|field| field.required) {
+        let path = page.tree(place).map_or(field.path, |tree| field.called(tree));
+        if page.tree(&Place { file: place.file, at: place.at.iter().cloned().chain(steps(path)).collect() }).is_some() {
             continue;
         }
-        let Some(first) = required.choices.first() else {
-            let message = format!("a node of the kind `{kind}` needs `{}`", required.path);
-            return Err(EditError::new(message, "add a new node of that kind, and delete this one"));
-        };
-        done.edits.push((place.file, Edit::Set { at, value: Value::from(*first) }));
+        let first = field.choices.first().ok_or_else(|| {
+            let message = format!("a node of the kind `{}` needs `{}`", form.kind, field.path);
+            EditError::new(message, "add a new node of that kind, and delete this one")
+        })?;
+        words.insert(path.to_owned(), Value::from(*first));
     }
-    Ok(done)
+    Ok(filled(Map::new(), Some(&words)))
 }
 
 /// The values that a form shows for a node.

@@ -20,7 +20,8 @@ use crate::graph::{Edge, Kind, Node, State};
 use crate::source::{PathStep, Tree, TreeKind};
 use crate::value::PASSED;
 
-pub(super) const EDITING: Editing = Editing::of(kinds::KINDS, kinds::OWN, edits);
+pub(super) const EDITING: Editing =
+    Editing { begun: Some(nodes::of_kind), ..Editing::of(kinds::KINDS, kinds::OWN, edits) };
 
 /// The definition that is edited.
 struct Sheet<'s> {
@@ -219,9 +220,8 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Duplicate { node } => nodes::duplicate(&sheet, node),
         Operation::Wrap { node, id, .. } => nodes::wrap(&sheet, node, id.as_deref()),
         Operation::Move { .. } => Err(EditError::not_here("a state is moved")),
-        Operation::Kind { node, kind } => nodes::of_kind(&sheet, node, kind),
         Operation::Label { .. } => unreachable!("its edges have no labels"),
-        Operation::Set { .. } => unreachable!("all formats set fields alike"),
+        Operation::Set { .. } | Operation::Kind { .. } => unreachable!("all formats set fields alike"),
     }
 }
 

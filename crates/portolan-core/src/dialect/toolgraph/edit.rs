@@ -23,6 +23,7 @@ use crate::value::{FAILED, PASSED};
 pub(super) const EDITING: Editing = Editing {
     kind_field: Some("type"),
     own_place: Some(own_place),
+    begun: Some(nodes::of_kind),
     old_kinds: &[("mcp_tool", "mcp")],
     ..Editing::of(kinds::KINDS, kinds::OWN, edits)
 };

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::leads::{at_its_join, branch, fails_to, leads_to, moved};
-use super::{Sheet, Spot, Way, chosen, kinds, names};
-use crate::dialect::editing::{Done, EditError, Edits, Pen, filled, fresh, identifier};
+use super::{Sheet, Spot, Way, chosen, names};
+use crate::dialect::editing::{EditError, Edits, Page, Pen, filled, fresh, identifier};
 use crate::dialect::states::ways::DEFAULT;
-use crate::graph::{Edge, Kind};
+use crate::graph::{Edge, Kind, Node};
 use crate::value::FAILED;
 
 /// The predecessor of a new state.
@@ -252,35 +252,11 @@ fn without_edges(sheet: &Sheet<'_>, id: &str) -> Result<Value, EditError> {
     Ok(state)
 }
 
-/// Changes the kind of a state. Removes the fields that only the old kind has, and adds the required ones of the new
-/// kind empty.
-pub(super) fn of_kind(sheet: &Sheet<'_>, id: &str, kind: &str) -> Edits {
-    let node = sheet.written(id)?;
+/// Returns what a state of another kind begins with.
+pub(super) fn of_kind(page: &Page<'_>, node: &Node, kind: &str) -> Result<Value, EditError> {
     if matches!(node.kind, Kind::Fork { .. } | Kind::Join { .. }) || kind == "parallel" {
         let message = "a state that opens branches and its join belong together";
         return Err(EditError::new(message, "add a new one, and remove this one"));
     }
-    let place = sheet.state(id);
-    let old = sheet.page.tree(&place).and_then(|tree| super::EDITING.form(node, tree)).map(|form| form.kind);
-    if old == Some(kind) {
-        return Ok(Done::default().selecting(id));
-    }
-    let first = |path: &'static str| path.split('.').next().unwrap_or(path);
-    let has = |kind: Option<&str>, key: &str| {
-        let form = kinds::KINDS.iter().find(|form| Some(form.kind) == kind);
-        form.is_some_and(|form| form.fields.iter().any(|field| first(field.path) == key))
-    };
-    let mut pen = Pen::default();
-    for entry in sheet.page.tree(&place).and_then(|tree| tree.entries()).unwrap_or_default() {
-        let key = entry.key.value.as_str();
-        if has(old, key) && !has(Some(kind), key) {
-            pen.remove(&place.with(key));
-        }
-    }
-    for (key, value) in begun(sheet, kind).as_object().into_iter().flatten() {
-        if sheet.page.tree(&place.with(key.as_str())).is_none() {
-            pen.set(&place.with(key.as_str()), value.clone());
-        }
-    }
-    Ok(pen.done().selecting(id))
+    Ok(begun(&Sheet::of(page), kind))
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Sheet, branch, condition, ends, names, no_such_outcome};
-use crate::dialect::editing::{EditError, Edits, Pen, Place, filled, fresh, identifier};
+use crate::dialect::editing::{EditError, Edits, Page, Pen, Place, filled, fresh, identifier};
 use crate::graph::{Kind, Node};
 use crate::source::Tree;
 use crate::value::{FAILED, PASSED};
@@ -129,6 +129,20 @@ fn begun(sheet: &Sheet<'_>, kind: &str, id: &str) -> Value {
         _ => json!({}),
     };
     filled(node, fields.as_object())
+}
+
+/// Returns what a node of another kind begins with.
+pub(super) fn of_kind(page: &Page<'_>, node: &Node, kind: &str) -> Result<Value, EditError> {
+    let is_apart = matches!(node.kind, Kind::Start | Kind::End { .. } | Kind::Fork { .. } | Kind::Join { .. });
+    if is_apart || kind == "parallel" {
+        let message = format!("`{}` cannot be changed to `{kind}`", node.id);
+        return Err(EditError::new(message, "add a new node of that kind, and delete this one"));
+    }
+    if !page.items(&page.place_of(node)?.with("conditions")).is_empty() {
+        let message = format!("the edges of `{}` have conditions, which only a switch can have", node.id);
+        return Err(EditError::new(message, "delete these edges first"));
+    }
+    Ok(begun(&Sheet::of(page)?, kind, node.id.as_str()))
 }
 
 /// Returns a call of another tool of the file, or of a workflow if there is none.

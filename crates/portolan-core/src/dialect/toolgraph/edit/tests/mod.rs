@@ -383,3 +383,90 @@ fn a_node_that_leads_to_itself_is_a_branch_of_each_pass() {
     "#]],
     );
 }
+
+#[test]
+fn a_node_of_another_kind_keeps_only_the_fields_that_both_kinds_have() {
+    let kind = |node: &str, kind: &str| json!({ "is": "kind", "node": node, "kind": kind });
+    check(
+        SHORT,
+        "t",
+        &[kind("list", "transform")],
+        expect![[r#"
+        -        type: mcp
+        -        server: files
+        -        tool: list_directory
+        +        type: transform
+        +        transform:
+        +          expr: "{}"
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[kind("shape", "mcp")],
+        expect![[r#"
+        -      - { id: shape, type: transform, transform: { expr: $.list }, next: exit }
+        +      - { id: shape, type: mcp, next: exit, server: files, tool: "" }
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[kind("shape", "switch")],
+        expect![[r#"
+        -      - { id: shape, type: transform, transform: { expr: $.list }, next: exit }
+        +      - { id: shape, type: switch, next: exit, conditions: [] }
+    "#]],
+    );
+    check(SHORT, "t", &[kind("shape", "transform")], expect![[r#""#]]);
+}
+
+#[test]
+fn a_node_that_belongs_to_others_keeps_its_kind() {
+    let kind = |node: &str, kind: &str| json!({ "is": "kind", "node": node, "kind": kind });
+    check(
+        SHORT,
+        "t",
+        &[kind("which", "transform")],
+        expect![[r#"
+        refused: the edges of `which` have conditions, which only a switch can have
+        help: delete these edges first
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[kind("list", "parallel")],
+        expect![[r#"
+        refused: `list` cannot be changed to `parallel`
+        help: add a new node of that kind, and delete this one
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[kind("entry", "transform")],
+        expect![[r#"
+        refused: `entry` cannot be changed to `transform`
+        help: add a new node of that kind, and delete this one
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[kind("list", "exit")],
+        expect![[r#"
+        refused: a node of the kind `exit` cannot be added by itself
+        help: Ends the run with the preceding output; a tool has exactly one.
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[kind("list", "nothing")],
+        expect![[r#"
+        refused: there is no node kind `nothing` in the definition
+        help: read the definition again
+    "#]],
+    );
+}
