@@ -104,6 +104,11 @@ inPage("a run that is at its agent says whose turn it is, and what did not hold 
   await why.getByText("An agent's turn").waitFor();
   await why.getByRole("button", { name: "Show Test", exact: true }).waitFor();
   assert.match(await why.textContent(), /Repair.*Check tests of Test did not hold.*login: expected 200, got 500/s);
+  await page.goto(studio.at("/"));
+  await page.locator("a.entry.run", { hasText: run }).getByText("1 of 1 retry used").waitFor();
+  const last = page.locator("a.entry.definition", { hasText: "Nightly" }).locator(".last-runs");
+  assert.match(await last.textContent(), /^last runs(working|waiting|checking)/);
+  await at(page, run);
   // It is told anew when the run moves.
   await agent.next("passed");
   await agent.next("passed");

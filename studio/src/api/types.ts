@@ -65,6 +65,10 @@ export interface Halt {
   driven?: Driven["phase"] | null;
   failed: Failed[];
   last: { seq: number; at: number; by: Author; text: string } | null;
+  /** The retries of the step, or of the gate that led back to it. */
+  retries: { gate: string; used: number; budget: number; left: number } | null;
+  /** What models have used in the whole run, by its names: `attempts`, `microdollars` … */
+  spent: Record<string, number> | null;
 }
 
 /** A check that did not hold, or a step that failed. */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Halt } from "../api/types";
 import { endOf, haltWords } from "./halt";
 
-const HALT: Halt = { turn: "person", help: null, step: "stuck", stepName: "Tests keep failing", node: "stuck", branch: null, since: "", asks: "What now?\nSay it.", personOnly: false, failed: [{ node: "test", check: "tests", reason: "exited with status 1", output: "" }], last: null };
+const HALT: Halt = { turn: "person", help: null, step: "stuck", stepName: "Tests keep failing", node: "stuck", branch: null, since: "", asks: "What now?\nSay it.", personOnly: false, failed: [{ node: "test", check: "tests", reason: "exited with status 1", output: "" }], last: null, retries: null, spent: null };
 
 test("who can have a run go on, and what is in the way", () => {
   const told = (halt: Partial<Halt>, status: "waiting" | "working" | "failure" | "cancelled") => {

@@ -80,6 +80,20 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
+/** `input_tokens: 18234` as words: whatever was counted and is not nothing. */
+export function spentWords(spent: Record<string, number>): string {
+  return Object.entries(spent)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => {
+      const words = name.replace(/([A-Z])/g, " $1").replaceAll("_", " ").toLowerCase();
+      return words === "microdollars" ? dollars(count) : `${count.toLocaleString("en")} ${words}`;
+    })
+    .join(" · ");
+}
+
+/** An amount of money; less than a dollar is told to the hundredth of a cent. */
+export const dollars = (micro: number) => `$${(micro / 1e6).toFixed(micro < 1e6 ? 4 : 2)}`;
+
 const UNITS: [number, string][] = [
   [86_400_000, "d"],
   [3_600_000, "h"],

@@ -4,8 +4,10 @@
 use std::collections::BTreeSet;
 
 use portolan_core::graph::EndResult;
-use portolan_core::present::{AskReason, Point, Redaction, RunStatus, Situation, Untrusted, drawn_as, history};
-use portolan_core::run::{Actor, Change, EventKind, FramePath, Place, Run, Verdict, WaitReason};
+use portolan_core::present::{
+    AskReason, Point, Redaction, Retries, RunStatus, Situation, Untrusted, drawn_as, history,
+};
+use portolan_core::run::{Actor, Change, EventKind, FramePath, Place, Run, Spend, Verdict, WaitReason};
 use portolan_core::value::{CheckId, PASSED, Timestamp};
 
 use super::hold::Held;
@@ -39,6 +41,10 @@ pub struct Halt {
     pub failed: Vec<NodeFailure>,
     /// The last action of a person or an agent.
     pub last: Option<Last>,
+    /// The retries of the step, or of the gate that led back to it.
+    pub retries: Option<Retries>,
+    /// What models have used in the whole run.
+    pub spent: Spend,
 }
 
 /// Who must act for the run to continue.
@@ -123,6 +129,7 @@ impl Service {
         let since = reached(&records, revision, &held.run);
         let node = held.run.frame(&path).map(|frame| drawn_as(&held.run, &path, frame.place.node()));
         let held_back = held.run.frame(&path).and_then(|frame| frame.place.held()).cloned();
+        let spent = held.run.tallies.as_ref().map_or_else(Spend::default, |tallies| tallies.run.spend);
         let is_function = held.definition.workflow.root().interface.is_some();
         let grip = RunAddress::of(held, None);
         let view = self.present(&grip, Some(path), caller)?;
@@ -140,6 +147,8 @@ impl Service {
             person_only: view.asks_person,
             failed: told.failed(situation),
             last: told.last(),
+            retries: situation.position.retries.clone(),
+            spent,
         }))
     }
 

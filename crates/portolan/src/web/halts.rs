@@ -61,6 +61,8 @@ fn halt(halt: Halt, run: &str) -> Value {
         "personOnly": halt.person_only,
         "failed": halt.failed.into_iter().map(failed).collect::<Vec<_>>(),
         "last": halt.last.map(last),
+        "retries": halt.retries,
+        "spent": (!halt.spent.is_nothing()).then_some(halt.spent),
     })
 }
 

@@ -18,6 +18,8 @@ import { matches, textsOf } from "./search";
 const FEW = 5;
 const MOST = 50;
 const MATCHES = 200;
+/** How many of its last runs a definition shows. */
+const LAST = 5;
 
 export function HomeScreen({ project }: { project: Project | null }) {
   const definitions = useResource<{ definitions: DefinitionEntry[] }>("definitions", (signal) => get("/definitions", signal));
@@ -48,6 +50,8 @@ export function HomeScreen({ project }: { project: Project | null }) {
   const catalogue = shownDefinitions.filter(({ source }) => source === "catalog");
   const others = useMemo(() => elsewhere(definitions.data?.definitions ?? null, runs.runs).filter((used) => matches(words, used.workflow)), [definitions.data, runs.runs, words]);
   const row = (run: RunEntry) => <RunRow key={run.run} run={run} name={nameOf(run)} halt={halts[run.run]} given={run.description ?? inputs[run.run] ?? null} />;
+  const lastRuns = ({ id, roots = [] }: DefinitionEntry) => runs.runs.filter(({ workflow }) => workflow === id || roots.includes(workflow)).slice(0, LAST);
+  const definitionRow = (d: DefinitionEntry) => <DefinitionRow key={`${d.id} ${d.file}`} definition={d} lastRuns={lastRuns(d)} />;
   const open = shownRuns.filter((run) => !isOver(run.status));
   // What ended without having done what it was for is looked for first.
   const ended = shownRuns.filter((run) => isOver(run.status));
@@ -131,9 +135,7 @@ export function HomeScreen({ project }: { project: Project | null }) {
         ) : (
           <>
             <ul className="entries">
-              {own.map((definition) => (
-                <DefinitionRow key={`${definition.id} ${definition.file}`} definition={definition} />
-              ))}
+              {own.map(definitionRow)}
               {others.map((used) => (
                 <ElsewhereRow key={used.workflow} used={used} />
               ))}
@@ -147,9 +149,7 @@ export function HomeScreen({ project }: { project: Project | null }) {
         <Section title="Catalogue" count={catalogue.length}>
           <p className="section-text"><Coded text="Workflows that come with Portolan. The command of each copies it into the project, where it can be changed." /></p>
           <ul className="entries">
-            {catalogue.map((definition) => (
-              <DefinitionRow key={definition.id} definition={definition} />
-            ))}
+            {catalogue.map(definitionRow)}
           </ul>
         </Section>
       )}

@@ -3,11 +3,12 @@ import { Age, Coded, Status } from "../../parts/bits";
 import { TerminalCommand } from "../../parts/command";
 import { haltWords, statusOf } from "../../parts/halt";
 import { Icon } from "../../parts/icons";
-import { ago, isOver, plural } from "../../parts/words";
+import { ago, dollars, isOver, plural, spentWords, statusLook } from "../../parts/words";
 import { link } from "../../route";
 import type { Elsewhere } from "./elsewhere";
 
-export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }) {
+/** `lastRuns`: the one that moved last first. */
+export function DefinitionRow({ definition: d, lastRuns }: { definition: DefinitionEntry; lastRuns: RunEntry[] }) {
   const Entry = d.opens === false ? "div" : "a";
   return (
     <li>
@@ -55,6 +56,7 @@ export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }
               <span className="tag">{d.dialect}</span>
               <span>{plural(d.steps, "step")}</span>
               <span>{d.led ? "leads an agent" : "runs by itself"}</span>
+              {lastRuns.length > 0 && <LastRuns runs={lastRuns} />}
             </>
           )}
           {d.source !== "catalog" && (
@@ -66,6 +68,25 @@ export function DefinitionRow({ definition: d }: { definition: DefinitionEntry }
       </Entry>
       {d.source === "catalog" && <TerminalCommand text={`portolan catalog copy ${d.id}`} />}
     </li>
+  );
+}
+
+/** How the last runs stand, each as an icon. */
+function LastRuns({ runs }: { runs: RunEntry[] }) {
+  return (
+    <span className="last-runs">
+      last runs
+      {runs.map((run) => {
+        const [icon, word, look] = statusLook(run.status);
+        return (
+          <span key={run.run} className={look} title={`${run.run}: ${word}`}>
+            <Icon name={icon} size={14} />
+            <span className="unseen">{word}</span>
+          </span>
+        );
+      })}
+      <Age since={runs[0]!.updatedAt} words={ago} />
+    </span>
   );
 }
 
@@ -120,8 +141,22 @@ export function RunRow({ run: r, name, halt, given }: { run: RunEntry; name: str
         <span className="entry-end">
           <code>{r.run}</code>
           <Age since={r.updatedAt} words={isOver(r.status) ? ago : undefined} />
+          {halt && <Used halt={halt} />}
         </span>
       </a>
     </li>
+  );
+}
+
+/** The retries of where a run stands, and what models have cost; tokens where no price is known. */
+function Used({ halt: { retries, spent } }: { halt: Halt }) {
+  const money = spent?.microdollars ?? 0;
+  const tokens = (spent?.input_tokens ?? 0) + (spent?.output_tokens ?? 0);
+  const cost = money > 0 ? dollars(money) : tokens > 0 && plural(tokens, "token");
+  return (
+    <>
+      {retries !== null && retries.used > 0 && <span title={`Retries of ${retries.gate}`}>{`${retries.used} of ${plural(retries.budget, "retry", "retries")} used`}</span>}
+      {spent !== null && cost && <span title={spentWords(spent)}>{cost}</span>}
+    </>
   );
 }

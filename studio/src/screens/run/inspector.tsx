@@ -5,7 +5,7 @@ import { By, CheckList, Coded, StateChip, Value } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { Failure, Loading } from "../../parts/notice";
 import { UntrustedNote } from "../../parts/untrusted";
-import { arrivedWords, duration, momentOf, plural } from "../../parts/words";
+import { arrivedWords, duration, momentOf, plural, spentWords } from "../../parts/words";
 import { link } from "../../route";
 import { AboutHead, FactList, Verified } from "../definition/facts";
 import { usedBy, valuesAt, writtenIn } from "./changes";
@@ -195,17 +195,6 @@ function ValuesRead({ run, visit, written }: { run: string; visit: Visit; writte
   const values = data ? valuesAt(visit.at, data.values) : {};
   const read = usedBy([visit.expression ?? "", ...written], values);
   return read.map((name) => <Part key={name} label={`Input: ${name}`} value={values[name]} />);
-}
-
-/** `input_tokens: 18234` as words: whatever was counted and is not nothing. */
-function spentWords(spent: Record<string, number>): string {
-  return Object.entries(spent)
-    .filter(([, count]) => count > 0)
-    .map(([name, count]) => {
-      const words = name.replace(/([A-Z])/g, " $1").replaceAll("_", " ").toLowerCase();
-      return words === "microdollars" ? `$${(count / 1e6).toFixed(4)}` : `${count.toLocaleString("en")} ${words}`;
-    })
-    .join(" · ");
 }
 
 function Part({ label, value }: { label: string; value: unknown }) {

@@ -542,8 +542,10 @@ fn a_question_of_a_function_shows_what_is_asked_about() {
     let outputs = || studio.get("/inbox").json()["questions"][0]["outputs"].clone();
     let draft = |text: &str| json!([{ "step": "draft", "stepName": "draft", "text": text, "cut": false }]);
     assert_eq!(outputs(), draft("Dear Ada"));
-    project.write("more.yaml", "- text: Hello Ada\n");
     let run = newest(&project);
+    let spent = studio.get("/halts").json()["halts"][&run]["spent"].clone();
+    assert_eq!((&spent["attempts"], &spent["model_calls"]), (&json!(1), &json!(1)), "{spent}");
+    project.write("more.yaml", "- text: Hello Ada\n");
     let said = project.says(&format!("runs answer {run} again"));
     assert!(said.ends_with("exit: 0\n"), "{said}");
     let said = project.says(&format!("runs resume {run} --model scripted:more.yaml"));
