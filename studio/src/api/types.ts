@@ -378,6 +378,8 @@ export interface NodeOverlay {
   altered?: boolean;
   /** The pass of a loop that is under way. */
   pass?: { number: number; of?: number };
+  /** The last passes or items, the first of which has this number. */
+  strip?: { first: number; passes: { state: NodeState; failed?: boolean }[] };
   arrived?: { done: number; of: number };
 }
 

@@ -1,7 +1,7 @@
 import { memo } from "react";
 import type { DrawnNode, NodeOverlay } from "../api/types";
 import { Icon } from "../parts/icons";
-import { arrivedWords, kindIcon, kindWord, stateIcon, stateWord, verifiedBy } from "../parts/words";
+import { arrivedWords, kindIcon, kindWord, passWords, stateIcon, stateWord, verifiedBy } from "../parts/words";
 import { BAR, shapePath } from "./shapes";
 import { useGraph, useGraphState } from "./state";
 
@@ -56,6 +56,7 @@ export const NodeView = memo(function NodeView({ data }: { data: { node: DrawnNo
           {open && node.detail && <span className="detail beside">{node.detail}</span>}
           {node.kind === "end" && node.result && !sameWord(node) && <span className="detail">{node.result}</span>}
           {open && overlay?.pass && <PassNow pass={overlay.pass} />}
+          {open && overlay?.strip && <Strip strip={overlay.strip} />}
         </div>
       )}
       {bar && overlay?.arrived && <b className="bar-arrived">{arrivedWords(overlay.arrived)}</b>}
@@ -75,8 +76,9 @@ function Marks({ node, overlay, mark }: { node: DrawnNode; overlay: NodeOverlay 
   const budget = overlay?.budget ?? node.budget ?? 0;
   const arrived = node.kind === "fork" || node.kind === "join" ? undefined : overlay?.arrived;
   const pass = node.container === "open" ? undefined : overlay?.pass;
+  const strip = node.container === "open" ? undefined : overlay?.strip;
   const verified = verifiedBy(node);
-  if (!mark && !pass && !arrived && !verified && budget === 0) return null;
+  if (!mark && !pass && !strip && !arrived && !verified && budget === 0) return null;
   return (
     <span className="marks">
       {mark && (
@@ -85,6 +87,7 @@ function Marks({ node, overlay, mark }: { node: DrawnNode; overlay: NodeOverlay 
         </span>
       )}
       {pass && <PassNow pass={pass} />}
+      {strip && <Strip strip={strip} />}
       {arrived && <span className="arrived">{arrivedWords(arrived)}</span>}
       {verified && (
         <span className="verified" title={verified}>
@@ -124,6 +127,25 @@ function PassNow({ pass }: { pass: NonNullable<NodeOverlay["pass"]> }) {
     <span className="pass-now">
       pass {pass.number}
       {pass.of !== undefined && `/${pass.of}`}
+    </span>
+  );
+}
+
+/** How many of the last passes have room beside a name. */
+const PASSES = 10;
+
+/** The last passes of a loop or items of a list, each with its shape; one in which something failed has its mark. */
+function Strip({ strip: { first, passes } }: { strip: NonNullable<NodeOverlay["strip"]> }) {
+  const shown = passes.slice(-PASSES);
+  const from = first + passes.length - shown.length;
+  return (
+    <span className="strip" title={passWords({ first: from, passes: shown }).join("\n")}>
+      {from > 1 && "…"}
+      {shown.map(({ state, failed }, i) => (
+        <i key={from + i} className={failed && state !== "failed" ? `${state} mended` : state}>
+          {state === "failed" ? "×" : ""}
+        </i>
+      ))}
     </span>
   );
 }

@@ -1,4 +1,4 @@
-import type { Author, DrawnNode, NodeState, RecordLine, RunStatus } from "../api/types";
+import type { Author, DrawnNode, NodeState, RecordLine, RunStatus, NodeOverlay } from "../api/types";
 import type { IconName } from "./icons";
 
 const KINDS: Record<string, [IconName, string]> = {
@@ -53,6 +53,10 @@ export function verifiedBy({ verification, checkedBy }: DrawnNode): string | nul
 }
 
 export const arrivedWords = ({ done, of }: { done: number; of: number }) => `${done}/${of} arrived`;
+
+/** `3: done, after a failure`: each pass of a loop or item of a list. */
+export const passWords = ({ first, passes }: NonNullable<NodeOverlay["strip"]>) =>
+  passes.map(({ state, failed }, i) => `${first + i}: ${state === "here" ? "under way" : stateWord(state)}${failed && state !== "failed" ? ", after a failure" : ""}`);
 
 export const isOver = (status: RunStatus) => !["working", "checking", "waiting"].includes(status);
 

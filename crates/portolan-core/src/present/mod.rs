@@ -14,6 +14,7 @@ mod mermaid;
 mod offers;
 mod outline;
 mod overlay;
+mod passes;
 mod picture;
 #[cfg(test)]
 mod pictures_tests;
@@ -36,6 +37,7 @@ pub use mermaid::{diagram_markdown, mermaid};
 pub use offers::{Act, BlockedBy, Meaning, Offer};
 pub use outline::{AttachedIn, outline, outline_with};
 pub use overlay::{Arrived, Mark, NodeMark, Overlay, PassMark, TakenEdge, Trail, drawn_as};
+pub use passes::{PassEnd, PassStrip};
 pub use question::{Answer, AnsweredBy, AskReason, DefaultAnswer, OpenQuestion, QuestionView, asked};
 pub use redaction::{MASK, Redaction};
 pub use saved::saved;

@@ -1,12 +1,14 @@
 //! Marks on the drawing of a definition: the visited nodes with their results, and how often each edge was taken.
 //!
 //! The overlay is folded change by change, as a run is, so that each moment of a run can be shown. Items, passes and
-//! branches of one node share one drawn node, which shows the latest and the worst of several visits.
+//! branches of one node share one drawn node, which shows the latest and the worst of several visits; the node around
+//! them shows each pass.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::passes::{PassStrip, Passes};
 use crate::graph::{EndResult, Failing, Kind, Workflow};
 use crate::run::{BranchState, Change, Event, EventKind, Frame, FramePath, Place, Run};
 use crate::value::{NodeId, Outcome, SKIPPED};
@@ -44,6 +46,9 @@ pub struct NodeMark {
     /// The current pass, if it is a loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass: Option<PassMark>,
+    /// Its passes or items since the run came to it last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strip: Option<PassStrip>,
     /// The number of done branches or items, if it is a fork, a join or a `forEach` under way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrived: Option<Arrived>,
@@ -105,6 +110,7 @@ pub struct Trail {
     run: Option<Run>,
     left: BTreeMap<String, NodeVisit>,
     taken: BTreeMap<(String, String), u32>,
+    passes: BTreeMap<String, Passes>,
 }
 
 /// The accumulated marks of a node.
@@ -198,15 +204,23 @@ impl Trail {
             Change::Opened { place, .. } => self.comes(place.node().to_string()),
             Change::Moved { frame, place, feedback } => self.moves(what, frame, place, feedback.is_some()),
             Change::Branched { frame, branch, state } => self.branches(frame, branch, state),
-            Change::ItemBegun { frame, item, .. } => {
+            Change::ItemBegun { frame, index, item } => {
                 let Some(around) = self.here(frame) else { return };
                 self.comes(format!("{around}/{}", item.place.node()));
+                self.passes.entry(around).or_default().begin(*index);
+            }
+            Change::ItemDone { frame, index, .. } => {
+                let Some(around) = self.here(frame) else { return };
+                self.passes.entry(around).or_default().end(*index, Mark::Done);
             }
             Change::Executed { frame, node, fault, .. } => {
                 let Some(run) = &self.run else { return };
                 let name = drawn_as(run, frame, node);
                 let mark = if fault.is_some() { Mark::Failed } else { Mark::Done };
                 self.left.entry(name).or_default().ends_as(mark);
+                if fault.is_some() {
+                    self.fails_in(frame);
+                }
             }
             Change::Altered { frame, node, .. } => {
                 let Some(run) = &self.run else { return };
@@ -247,22 +261,58 @@ impl Trail {
         self.left.entry(drawn_as(run, frame, node)).or_default().ends_as(Mark::Skipped);
     }
 
+    /// Records a failure in each pass around a frame.
+    fn fails_in(&mut self, path: &FramePath) {
+        let Some(run) = &self.run else { return };
+        for (depth, frame) in run.way(path).take(path.0.len()).enumerate() {
+            let index = match &frame.place {
+                Place::Looping { pass, .. } => Some(*pass),
+                Place::Each { .. } => path.0[depth].as_str().parse().ok(),
+                _ => None,
+            };
+            let name = drawn_as(run, &FramePath(path.0[..depth].to_vec()), frame.place.node());
+            if let Some((passes, index)) = self.passes.get_mut(&name).zip(index) {
+                passes.fail(index);
+            }
+        }
+    }
+
+    fn begins_pass(&mut self, name: &str, place: &Place) {
+        if matches!(place, Place::Each { .. } | Place::Looping { pass: 0, .. }) {
+            self.passes.remove(name);
+        }
+        if let Place::Looping { pass, .. } = place {
+            self.passes.entry(name.to_owned()).or_default().begin(*pass);
+        }
+    }
+
     fn moves(&mut self, what: &EventKind, path: &FramePath, place: &Place, failed: bool) {
         let Some(run) = &self.run else { return };
         let Some(before) = run.frame(path).map(|frame| &frame.place) else { return };
         let (from, to) = (drawn_as(run, path, before.node()), drawn_as(run, path, place.node()));
+        let executed = matches!(before, Place::Passing { .. } | Place::Calling { .. } | Place::Conversing { .. });
+        let has_passes = matches!(before, Place::Looping { .. } | Place::Each { .. });
+        if let Some(passes) = self.passes.get_mut(&from).filter(|_| has_passes) {
+            let has_failed = self.left.get(&from).is_some_and(|left| left.latest == Some(Mark::Failed));
+            let ends = matches!(place, Place::Ended { result, .. } if *result != EndResult::Success);
+            passes.close(failed || has_failed || ends);
+        }
+        self.begins_pass(&to, place);
         // A retried node is left and entered, though it is the same node.
         let again = failed && matches!(place, Place::Ready { .. } | Place::Passing { .. });
         if from != to || again {
-            let executed = matches!(before, Place::Passing { .. } | Place::Calling { .. } | Place::Conversing { .. });
             let told = self.left.get(&from).and_then(|left| left.latest);
             if told.is_none() || !executed {
                 let mark = if failed { Mark::Failed } else { said(what, path) };
                 self.left.entry(from.clone()).or_default().ends_as(mark);
+                if mark == Mark::Failed {
+                    self.fails_in(path);
+                }
             }
             self.goes(&from, to.clone());
         } else if failed && matches!(place, Place::Waiting { .. }) {
             self.left.entry(from).or_default().fails();
+            self.fails_in(path);
         }
         match place {
             Place::Within { frame, .. } => self.comes(format!("{to}/{}", frame.place.node())),
@@ -298,12 +348,18 @@ impl Trail {
             let worst = left.worst.filter(|worst| *worst > state);
             let (visits, failures, used) = (left.visits, left.failures, left.used);
             let (budget, altered) = (None, left.altered);
-            NodeMark { state, worst, visits, failures, used, budget, altered, pass: None, arrived: None }
+            NodeMark { state, worst, visits, failures, used, budget, altered, pass: None, strip: None, arrived: None }
         };
         let marks = self.left.iter().filter(|(_, left)| left.visits > 0 || left.latest.is_some());
         let mut nodes: BTreeMap<String, NodeMark> = marks.map(|(name, left)| (name.clone(), mark(left))).collect();
         if let Some(run) = &self.run {
             stands(workflow, run, &FramePath::default(), &run.root, &mut nodes);
+        }
+        for (name, passes) in &self.passes {
+            if let Some(node) = nodes.get_mut(name) {
+                let is_open = node.pass.is_some() || node.arrived.is_some();
+                node.strip = passes.strip(is_open);
+            }
         }
         let edges = self.taken.iter();
         let edges = edges.map(|((from, to), count)| TakenEdge { from: from.clone(), to: to.clone(), count: *count });
@@ -348,6 +404,7 @@ fn stands(workflow: &Workflow, run: &Run, path: &FramePath, frame: &Frame, nodes
             budget: None,
             altered: false,
             pass: None,
+            strip: None,
             arrived: None,
         };
         let node = nodes.entry(name.clone()).or_insert(blank);

@@ -5,7 +5,7 @@ import { By, CheckList, Coded, StateChip, Value } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { Failure, Loading } from "../../parts/notice";
 import { UntrustedNote } from "../../parts/untrusted";
-import { arrivedWords, duration, momentOf, plural, spentWords } from "../../parts/words";
+import { arrivedWords, duration, momentOf, passWords, plural, spentWords } from "../../parts/words";
 import { link } from "../../route";
 import { AboutHead, FactList, Verified } from "../definition/facts";
 import { usedBy, valuesAt, writtenIn } from "./changes";
@@ -76,6 +76,7 @@ function StateLine({ run, over, asks }: { run: string; over: NodeOverlay | undef
             </>
           )}
           {over.arrived && `, ${arrivedWords(over.arrived)}`}
+          {over.strip && `; passes ${passWords(over.strip).join("; ")}`}
         </span>
       )}
     </p>

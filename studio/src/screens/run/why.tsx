@@ -10,6 +10,8 @@ interface Props {
   run: Run;
   /** What steps are called, by their ids. */
   names: Record<string, string>;
+  /** What the drawn step is called that a step belongs to. */
+  nameOf: (step: string) => string;
   onMove: (seq: number) => void;
   /** Shows a step, by its name in the drawing or its id. */
   onShow: (step: string) => void;
@@ -18,7 +20,7 @@ interface Props {
 }
 
 /** Why a run does not go on: whose turn it is, since when, and what went wrong last, with what can be done about it. */
-export function WhyItStands({ run, names, onMove, onShow, onAgain }: Props) {
+export function WhyItStands({ run, names, nameOf, onMove, onShow, onAgain }: Props) {
   const halt = run.halt ?? null;
   const lacking = run.status === "success" ? null : (run.untrusted ?? null);
   // What is driven here says so itself.
@@ -60,12 +62,12 @@ export function WhyItStands({ run, names, onMove, onShow, onAgain }: Props) {
               {halt.turn === "nobody" && onAgain && halt.failed.length > 0 && (
                 <button type="button" className="button primary" onClick={() => onAgain(wrong)}>
                   <Icon name="retry" />
-                  Run again from {names[wrong] ?? wrong}…
+                  Run again from {nameOf(wrong)}…
                 </button>
               )}
               {halt.failed.length > 0 && (
                 <button type="button" className="button" onClick={() => onShow(wrong)}>
-                  Show {names[wrong] ?? wrong}
+                  Show {nameOf(wrong)}
                 </button>
               )}
             </div>

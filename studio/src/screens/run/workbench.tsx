@@ -167,7 +167,7 @@ export function RunWorkbench({ route, run, records, readOnly, reload }: { route:
           )}
         </p>
       )}
-      <WhyItStands run={run} names={names} onMove={moveTo} onShow={showStep} onAgain={isFunction && !readOnly ? (wanted) => setForking({ seq: null, step: stepIn(drawing, wanted) }) : null} />
+      <WhyItStands run={run} names={names} nameOf={(step) => names[step] ?? nameOf(stepIn(drawing, step) ?? step)} onMove={moveTo} onShow={showStep} onAgain={isFunction && !readOnly ? (wanted) => setForking({ seq: null, step: stepIn(drawing, wanted) }) : null} />
       <Slider run={run} seq={seq} following={following} records={records} onMove={moveTo} onNow={() => goTo(null)} />
       {(drive.driven || (isFunction && !readOnly)) && (
         // Its room is kept: a graph that moved down while somebody clicks on it would lose the click.
@@ -275,10 +275,16 @@ function namesIn(drawing: Drawing | null): Record<string, string> {
   return names;
 }
 
-/** A node by its name in the drawing, or else by its id. */
+/**
+ * A node by its name in the drawing, or else by its id. Items of a list share their nodes: `each/2/divide` is drawn as
+ * `each/divide`, or within `each` where that is folded.
+ */
 function stepIn(drawing: Drawing | null, step: string | null): string | null {
-  const found = drawing?.nodes.find((node) => node.id === step) ?? drawing?.nodes.find((node) => node.node === step);
-  return found?.id ?? null;
+  if (step === null) return null;
+  const named = (wanted: string) => drawing?.nodes.find((node) => node.id === wanted)?.id;
+  const shared = step.split("/").filter((part) => !/^\d+$/.test(part));
+  const around = shared.map((_, i) => shared.slice(0, shared.length - i).join("/"));
+  return named(step) ?? drawing?.nodes.find((node) => node.node === step)?.id ?? around.map(named).find((id) => id !== undefined) ?? null;
 }
 
 /** The node that the run is at: the innermost one, and what waits for somebody first. */

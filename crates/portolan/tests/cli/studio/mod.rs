@@ -9,6 +9,7 @@ mod editing;
 mod evaluating;
 mod events;
 mod parked;
+mod passes;
 mod passkeys;
 mod places;
 mod saving;
