@@ -219,7 +219,7 @@ fn serve(args: &Serve, common: &Common) -> anyhow::Result<Exit> {
     }
     sets.push(named("gate", mcp::gateway(Arc::clone(&service), Arc::new(gateway))));
     match address {
-        Some(address) => over_http(mcp::Content::Project(service, sets), address, &args.over_http, &output)?,
+        Some(address) => over_http(mcp::Content::Project(service, sets), address, &args.over_http, None, &output)?,
         None => {
             greet(&output);
             mcp::serve(sets.into_iter().map(|set| set.tools).collect())?;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use portolan_core::dialect::RunAs;
-use portolan_core::run::Human;
+use portolan_core::run::{Actor, Human};
 use portolan_runtime::author::Author;
 use portolan_runtime::definition::DefinitionError;
 use portolan_runtime::graphs::Graphs;
@@ -21,8 +21,10 @@ use portolan_runtime::service::{Options, Service, ServiceError, States};
 
 use super::check::{drawn, files_at, refuse, refuse_denied, refuse_files};
 use super::output::{Output, one_line};
+use super::runs::person;
 use super::{Common, Denial, Exit, HumanArg, Leniency};
 use crate::mcp::{self, News};
+use crate::web::Opening;
 
 pub(super) use http::{HttpArgs, serve as over_http};
 pub(super) use log::LogArgs;
@@ -62,6 +64,9 @@ pub(super) struct Serve {
     /// Serve each project in this folder, at `/projects/NAME/mcp` for the folder NAME, with its own runs and trust.
     #[arg(long, requires = "http", value_name = "DIR")]
     projects: Option<PathBuf>,
+    /// Also show the studio, at the address that is printed besides. Only for this machine.
+    #[arg(long, requires = "http", conflicts_with = "projects")]
+    studio: bool,
     #[command(flatten)]
     over_http: http::HttpArgs,
     #[command(flatten)]
@@ -111,6 +116,9 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     let (toolsets, files) = if args.conformance { Default::default() } else { chosen(&args)? };
     fitting(&args, &toolsets)?;
     let address = args.over_http.address()?;
+    if args.studio {
+        HttpArgs::must_be_own(address)?;
+    }
     let has = |set| toolsets.contains(&set);
     let output = common.output();
     let notes = args.log.notes();
@@ -152,7 +160,10 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         sets.push(named("author", mcp::author(Arc::clone(&service), Author::new(file, args.mcp, pool)?)));
     }
     match address {
-        Some(address) => http::serve(mcp::Content::Project(service, sets), address, &args.over_http, &output)?,
+        Some(address) => {
+            let page = args.studio.then(|| page(&service));
+            http::serve(mcp::Content::Project(service, sets), address, &args.over_http, page, &output)?;
+        }
         None => {
             greet(&output);
             mcp::serve(sets.into_iter().map(|set| set.tools).collect())?;
@@ -177,9 +188,16 @@ impl Serve {
                 (true, true) => States::Ledger,
             },
             is_remote: self.over_http.is_given(),
+            lists_clashes: self.studio,
             ..of_project
         }
     }
+}
+
+/// Returns the studio that is served beside the tools.
+fn page(service: &Arc<Service>) -> Opening {
+    let Actor::Person { name, .. } = person().by else { unreachable!("who sits at a terminal is a person") };
+    Opening { service: Arc::clone(service), person: name, port: None, read_only: false, enrols: false }
 }
 
 /// Returns the toolsets that lead agents, as far as they are chosen.

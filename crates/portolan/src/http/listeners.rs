@@ -35,6 +35,14 @@ pub(crate) struct Listeners {
     head_patience: Duration,
 }
 
+/// What else a server answers, at paths that are none of its own.
+pub(crate) struct Beside {
+    /// It checks its requests itself.
+    pub(crate) router: Router,
+    /// Becomes true when the server ends, so that streams end, too.
+    pub(crate) ending: watch::Sender<bool>,
+}
+
 impl Listeners {
     /// Listens on the loopback addresses of this machine, at `port` or any free one.
     ///

@@ -1,4 +1,4 @@
-//! The server: its listeners, its addresses, and its shutdown.
+//! A studio's own server, with its listeners, its addresses and its shutdown; and the studio beside another server.
 
 use std::io;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use portolan_runtime::service::{Caller, Service, ServiceError};
 use tokio::sync::{Mutex, broadcast, watch};
 
 use super::{Pasts, Studio, routes};
-use crate::http::{Access, Holders, Listeners, random_token};
+use crate::http::{Access, Beside, Holders, Listeners, random_token};
 
 /// The settings of a studio.
 pub(crate) struct Opening {
@@ -34,26 +34,45 @@ pub(crate) struct Listening {
 /// # Errors
 /// The port is taken, the system provides no random bytes, or the process that started this one cannot be determined.
 pub(crate) async fn listen(opening: Opening) -> Result<Listening, ServiceError> {
-    let Opening { service, person, port, read_only, enrols } = opening;
-    let listeners = Listeners::on_loopback(port).await?;
-    let port = listeners.port();
-    let told_by = service.people().told_by()?;
-    let studio = Studio {
-        service,
-        person: Caller { by: Actor::Person { name: person, via: Channel::Studio }, can_ask: true },
-        access: Access::new("http", port, Holders::Shared(random_token()?)),
-        origin: format!("http://{RP_ID}:{port}"),
-        read_only,
-        told_by,
-        challenges: Challenges::default(),
-        enrolled: enrols.then(|| watch::Sender::new(None)),
-        tries: super::tries::Tries::default(),
-        pasts: Mutex::new(Pasts::default()),
-        // A receiver that lags behind misses messages and reads the complete records afterwards.
-        live: broadcast::Sender::new(1_024),
-        ending: watch::Sender::new(false),
-    };
+    let listeners = Listeners::on_loopback(opening.port).await?;
+    let studio = Studio::new(opening, "http", listeners.port())?;
     Ok(Listening { studio: Arc::new(studio), listeners })
+}
+
+/// Returns the page for another server of this machine to serve at `port`, and the page's address.
+///
+/// # Errors
+/// As those of [`listen`].
+pub(crate) fn beside(opening: Opening, scheme: &str, port: u16) -> Result<(Beside, String), ServiceError> {
+    let studio = Arc::new(Studio::new(opening, scheme, port)?);
+    let address = format!("{}/#token={}", studio.origin, studio.token());
+    Ok((Beside { router: routes::router(&studio), ending: studio.ending.clone() }, address))
+}
+
+impl Studio {
+    fn new(opening: Opening, scheme: &str, port: u16) -> Result<Studio, ServiceError> {
+        let Opening { service, person, read_only, enrols, .. } = opening;
+        let told_by = service.people().told_by()?;
+        Ok(Studio {
+            service,
+            person: Caller { by: Actor::Person { name: person, via: Channel::Studio }, can_ask: true },
+            access: Access::new(scheme, port, Holders::Shared(random_token()?)),
+            origin: format!("{scheme}://{RP_ID}:{port}"),
+            read_only,
+            told_by,
+            challenges: Challenges::default(),
+            enrolled: enrols.then(|| watch::Sender::new(None)),
+            tries: super::tries::Tries::default(),
+            pasts: Mutex::new(Pasts::default()),
+            // A receiver that lags behind misses messages and reads the complete records afterwards.
+            live: broadcast::Sender::new(1_024),
+            ending: watch::Sender::new(false),
+        })
+    }
+
+    fn token(&self) -> &str {
+        self.access.bearer().expect("a studio has a token")
+    }
 }
 
 impl Listening {
@@ -81,7 +100,7 @@ impl Listening {
 
     /// Returns the token.
     pub(crate) fn token(&self) -> &str {
-        self.studio.access.bearer().expect("a studio has a token")
+        self.studio.token()
     }
 
     /// Returns why the studio is read-only, or `None` if it is not.

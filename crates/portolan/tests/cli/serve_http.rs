@@ -2,7 +2,7 @@
 //! Python SDK.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::Command;
 
 use expect_test::expect;
@@ -295,4 +295,80 @@ fn an_address_beyond_this_machine_needs_tokens_and_a_name() {
         exit: 2
     "#]]
     .assert_eq(&project.says("serve --http 127.0.0.1:0 --tls missing.pem key.pem"));
+}
+
+#[test]
+fn the_studio_is_beside_the_tools_where_it_is_wanted_and_neither_opens_the_other() {
+    let project = Project::small();
+    let without = Served::over_http(&project, &[]);
+    let bare = |server: &Served, path: &str, token: &str| {
+        let (host, bearer) = (server.host(), format!("Bearer {token}"));
+        server.with("GET", path, &[("Host", &*host), ("Authorization", &*bearer)], "")
+    };
+    assert_eq!(bare(&without, "/", &without.token).status, 404);
+    let words = ["serve", "--http", "127.0.0.1:0", "--studio", "--format", "json"];
+    let (child, said) = started(project.command(&words));
+    let port = port_of(said["address"].as_str().expect("an address"));
+    let (base, page_token) = said["studio"].as_str().and_then(|page| page.split_once("/#token=")).expect("an address");
+    assert_eq!(base, format!("http://localhost:{port}"));
+    let token = fs::read_to_string(said["tokenFile"].as_str().expect("a file")).expect("the token is kept");
+    let mut server = Served { child, port, token };
+    let page = bare(&server, "/", "");
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    assert!(page.header("content-security-policy").is_some());
+    assert_eq!(bare(&server, "/api/v1/project", page_token).json()["readOnly"], false);
+    assert_eq!(bare(&server, "/healthz", "").body, "ok\n");
+    assert!(!server.tools("/mcp").is_empty());
+    assert_eq!(bare(&server, "/api/v1/project", &server.token).refusal(), "401 no_token");
+    assert_eq!(bare(&server, "/metrics", page_token).refusal(), "401 no_token");
+    assert_eq!(bare(&server, "/mcp", page_token).refusal(), "401 no_token");
+    assert_eq!(bare(&server, "/nothing", page_token).status, 404);
+    let (host, bearer) = (server.host(), format!("Bearer {page_token}"));
+    let foreign = [("Host", &*host), ("Authorization", &*bearer), ("Origin", "http://evil.example")];
+    assert_eq!(server.with("GET", "/api/v1/project", &foreign, "").refusal(), "403 other_origin");
+    let renamed = [("Host", "evil.example"), ("Authorization", &*bearer)];
+    assert_eq!(server.with("GET", "/", &renamed, "").refusal(), "421 other_host");
+    // A page that listens does not keep the server from ending.
+    let mut stream = server.connect();
+    let request =
+        format!("GET /api/v1/events HTTP/1.1\r\nHost: {host}\r\nAuthorization: {bearer}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("it listens");
+    let mut begun = [0; 12];
+    stream.read_exact(&mut begun).expect("it answers");
+    assert_eq!(&begun, b"HTTP/1.1 200");
+    Command::new("kill").args(["-INT", &server.child.id().to_string()]).status().expect("it is asked to end");
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).expect("the stream ends");
+    assert!(server.child.wait().expect("it ends").success());
+}
+
+#[test]
+fn the_studio_is_for_this_machine_and_one_project() {
+    let project = Project::small();
+    project.says("token new ci --scope read --file tokens.txt");
+    expect![[r#"
+        stderr: error: `--studio` shows the studio on this machine only, but others can reach `192.0.2.1:7420`
+        stderr: help: leave `--studio` out, and start `portolan studio` on this machine; `ssh -L` reaches it from another one
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("serve --http 192.0.2.1:7420 --tokens tokens.txt --studio"));
+    expect![[r#"
+        stderr: error: the argument '--projects <DIR>' cannot be used with '--studio'
+        stderr: 
+        stderr: Usage: portolan serve --http <ADDRESS> --projects <DIR> [FILE|DIR]...
+        stderr: 
+        stderr: For more information, try '--help'.
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("serve --http 127.0.0.1:0 --projects . --studio"));
+    expect![[r#"
+        stderr: error: the following required arguments were not provided:
+        stderr:   --http <ADDRESS>
+        stderr: 
+        stderr: Usage: portolan serve --http <ADDRESS> --studio [FILE|DIR]...
+        stderr: 
+        stderr: For more information, try '--help'.
+        exit: 2
+    "#]]
+    .assert_eq(&project.says("serve --studio"));
 }

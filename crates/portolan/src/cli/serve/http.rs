@@ -10,7 +10,7 @@ use clap::Args;
 use portolan_runtime::project_folder;
 use portolan_runtime::service::ServiceError;
 use reqwest::Url;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::Output;
 use crate::http::oauth::OAuth;
@@ -18,6 +18,7 @@ use crate::http::project_path::PROJECTS;
 use crate::http::tokens::TokenFile;
 use crate::http::{Access, Holders, Listeners, random_token, tls, write_private};
 use crate::mcp::{self, Content};
+use crate::web::{self, Opening};
 
 /// The file in `.portolan` with the token. It is kept, so that clients need to be configured once.
 const TOKEN_FILE: &str = "serve.token";
@@ -68,6 +69,15 @@ impl HttpArgs {
             return refused(message, "add `--url`, as in `--url https://agents.example.org`");
         }
         Ok(Some(address))
+    }
+
+    /// Refuses an address that other machines can reach. The studio admits whoever has the address that is printed.
+    pub(super) fn must_be_own(address: Option<SocketAddr>) -> Result<(), ServiceError> {
+        let Some(address) = address.filter(|address| !is_own(address.ip())) else { return Ok(()) };
+        let message = format!("`--studio` shows the studio on this machine only, but others can reach `{address}`");
+        let help =
+            "leave `--studio` out, and start `portolan studio` on this machine; `ssh -L` reaches it from another one";
+        Err(ServiceError::refused("usage", message, help))
     }
 
     /// Returns whether clients connect over HTTP.
@@ -172,11 +182,12 @@ impl Admission {
     }
 }
 
-/// Serves over HTTP until a signal arrives.
+/// Serves over HTTP until a signal arrives, with the studio's page beside if one is given.
 pub(in crate::cli) fn serve(
     content: Content,
     address: SocketAddr,
     args: &HttpArgs,
+    page: Option<Opening>,
     output: &Output,
 ) -> anyhow::Result<()> {
     let tls = match args.tls.as_slice() {
@@ -196,7 +207,8 @@ pub(in crate::cli) fn serve(
             false => Listeners::at(address).await?,
         };
         let bound = SocketAddr::new(address.ip(), listeners.port());
-        print_address(output, &args.base(bound), bound, &admission, &content)?;
+        let (beside, page) = page.map(|page| web::beside(page, args.scheme(), bound.port())).transpose()?.unzip();
+        print_address(output, &args.base(bound), bound, &admission, &content, page.as_deref())?;
         if tls.is_none() && !is_own(address.ip()) {
             output.remark("connections are not encrypted here: use `--tls`, or a proxy that encrypts them");
         }
@@ -204,7 +216,7 @@ pub(in crate::cli) fn serve(
             listeners = listeners.encrypted(config);
         }
         let access = Access::new(args.scheme(), bound.port(), admission.holders).at(args.addresses(bound));
-        mcp::serve_http(content, listeners, access).await
+        mcp::serve_http(content, listeners, access, beside).await
     })?;
     // Work that does not end must not delay the process.
     runtime.shutdown_background();
@@ -218,6 +230,7 @@ fn print_address(
     bound: SocketAddr,
     admission: &Admission,
     content: &Content,
+    page: Option<&str>,
 ) -> anyhow::Result<()> {
     let (path, names) = match content {
         Content::Project(_, sets) => (mcp::HTTP_PATH.to_owned(), sets.iter().map(|set| set.name).collect()),
@@ -227,9 +240,11 @@ fn print_address(
     if output.is_json() {
         let paths: Vec<String> = names.iter().map(|name| format!("{address}/{name}")).collect();
         let file = if matches!(admission.holders, Holders::Named(_)) { "tokensFile" } else { "tokenFile" };
-        output.json(&json!({ "address": address, "listening": bound, "toolsets": paths, file: admission.file }))?;
+        let told = json!({ "address": address, "listening": bound, "toolsets": paths, file: admission.file });
+        output.json(&with_page(told, page))?;
     } else {
         output.line(&address)?;
+        page.map_or(Ok(()), |page| output.line(page))?;
     }
     std::io::stdout().flush()?;
     if let Content::Folder(folder) = content {
@@ -240,6 +255,13 @@ fn print_address(
     }
     output.remark(admission.described());
     Ok(())
+}
+
+fn with_page(mut told: Value, page: Option<&str>) -> Value {
+    if let (Some(page), Some(fields)) = (page, told.as_object_mut()) {
+        fields.insert("studio".to_owned(), page.into());
+    }
+    told
 }
 
 /// Returns the project's token and its file. Creates it if there is none that only this user can read.

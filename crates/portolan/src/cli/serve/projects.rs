@@ -23,7 +23,7 @@ pub(super) fn run(args: &Serve, folder: &Path, common: &Common) -> anyhow::Resul
     })?;
     let notes = args.log.notes();
     let served = mcp::ProjectFolder { path, toolsets: names(&toolsets), make: maker(args, toolsets, common, &notes) };
-    http::serve(mcp::Content::Folder(served), address, &args.over_http, &common.output())?;
+    http::serve(mcp::Content::Folder(served), address, &args.over_http, None, &common.output())?;
     notes.flush();
     Ok(Exit::Done)
 }

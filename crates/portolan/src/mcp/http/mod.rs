@@ -45,7 +45,7 @@ use super::toolset::Manners;
 use super::transport::Bounds;
 use crate::http::oauth::METADATA;
 use crate::http::project_path::PROJECTS;
-use crate::http::{Access, Listeners, Refusal};
+use crate::http::{Access, Beside, Listeners, Refusal};
 
 /// The path at which all toolsets are served. Each is served alone at this path with its name appended.
 pub(crate) const PATH: &str = "/mcp";
@@ -127,15 +127,24 @@ async fn free(server: Weak<Server>) {
 }
 
 /// Serves clients at `listeners` until a signal arrives, and then until the pending calls are answered, for at most
-/// [`DRAIN`].
+/// [`DRAIN`]. What is `beside` answers at all other paths.
 ///
 /// # Errors
 /// Two sets have a tool of the same name, or the system accepts no more connections.
-pub(crate) async fn serve(content: Content, listeners: Listeners, access: Access) -> anyhow::Result<()> {
+pub(crate) async fn serve(
+    content: Content,
+    listeners: Listeners,
+    access: Access,
+    beside: Option<Beside>,
+) -> anyhow::Result<()> {
     let (end, ending) = watch::channel(false);
     let config = config();
     let cancel = config.cancellation_token.clone();
     let (router, server) = router(content, access, config, ending.clone()).await?;
+    let (router, streams) = match beside {
+        Some(beside) => (router.fallback_service(beside.router), Some(beside.ending)),
+        None => (router.fallback_service(nowhere(&server)), None),
+    };
     tokio::spawn(free(Arc::downgrade(&server)));
     let stop = stop_signal()?;
     let mut serving = tokio::spawn(listeners.serve(router, ending));
@@ -144,6 +153,9 @@ pub(crate) async fn serve(content: Content, listeners: Listeners, access: Access
         served = &mut serving => return served.map_err(io::Error::other)?.map_err(Into::into),
     }
     server.is_ending.store(true, Ordering::Relaxed);
+    if let Some(streams) = streams {
+        streams.send_replace(true);
+    }
     // All permits are free once no call is pending. A second signal does not wait.
     let drained = server.requests.acquire_many(u32::try_from(MOST_REQUESTS).expect("a small number"));
     tokio::select! {
@@ -208,10 +220,15 @@ async fn router(
         .route(METRICS, get(metrics::all))
         .route(METADATA, get(resource_metadata))
         .route(&format!("{METADATA}/{{*path}}"), get(resource_metadata))
-        .fallback(nothing)
         .layer(from_fn_with_state(Arc::clone(&server), limits::admit))
         .with_state(Arc::clone(&server));
     Ok((router, server))
+}
+
+/// Answers at paths that do not exist.
+fn nowhere(server: &Arc<Server>) -> Router {
+    let admitted = from_fn_with_state(Arc::clone(server), limits::admit);
+    Router::new().fallback(nothing).layer(admitted).with_state(Arc::clone(server))
 }
 
 /// Serves the MCP of the project at the path of the request.
