@@ -62,15 +62,6 @@ inPage("a text that became too large is not written: the page says so, keeps it,
   await page.locator(".work-actions .primary:text-is('Saved')").waitFor();
 });
 
-inPage("an edit that would make the file too large says that at the field", async (page, _complaints, t) => {
-  t.todo("the field says that it cannot be changed in place, and to edit the text");
-  await new Hands(page).at("nearly", "work");
-  await page.locator("[data-form]").getByLabel("Agent", { exact: true }).fill("a".repeat(4_000));
-  await page.keyboard.press("Enter");
-  const problem = page.locator("aside[aria-label=Details]").getByText(/cannot be changed|4194304 bytes/).first();
-  assert.match(await problem.textContent(), /4194304 bytes/);
-});
-
 inPage("a project without anything says on each screen what to do", async (page, complaints) => {
   const empty = new Project(project.binary);
   const fresh = await empty.studio();
