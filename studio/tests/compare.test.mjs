@@ -1,6 +1,6 @@
 // Two moments beside each other, of one run and of two: the steps and the values that differ, each as it is on either side.
 import assert from "node:assert/strict";
-import { soundIn } from "./browser.mjs";
+import { soundInBoth } from "./browser.mjs";
 import { inPage, prepare, project, studio } from "./suite.mjs";
 
 const SUMS = `version: "1.0"
@@ -48,14 +48,13 @@ const has = (page, part, ...cells) => {
   return row.filter({ hasText: new RegExp(`^\\s*${cells.join("\\s*")}\\s*$`) }).waitFor();
 };
 
-inPage("two moments of one run: the step where it was, and the value that came between them", async (page, said) => {
+inPage("two moments of one run: the step where it was, and the value that came between them", async (page) => {
   const { run, head } = await summed(2);
   await page.goto(studio.at(`/compare/${run}@2/${run}@3`));
   await has(page, "Steps", "Add one", "here", "done");
   assert.deepEqual(await table(page, "Steps"), [["Add one", "here", "done"], ["large", "not reached", "here"]]);
   const [[path, left, right], ...more] = await table(page, "Values");
   assert.deepEqual([path, left, JSON.parse(right), more], ["add", "none", { sum: 3, of: "numbers" }, []]);
-  await soundIn(page, said, "two moments");
   // Another record is chosen by its number; at the last one the small way was taken.
   await page.getByLabel("Record").nth(1).fill(String(head));
   await has(page, "Values", "small", "none", "small");
@@ -84,7 +83,7 @@ inPage("the last moments of two runs: each value that differs stands there with 
     ["big", "none", "big"],
   ]);
   assert.deepEqual(await table(page, "Steps"), [["small", "done", "not reached"], ["big", "not reached", "done"]]);
-  await soundIn(page, said, "two runs");
+  await soundInBoth(page, said, "two runs");
   // Each side leads to its moment.
   await right.getByRole("link", { name: "open this moment" }).click();
   await page.waitForFunction(({ run, head }) => location.hash === `#/run/${run}@${head}`, big);

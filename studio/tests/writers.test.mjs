@@ -32,9 +32,9 @@ async function save({ revision, files: [file] }, text) {
   return { status: answer.status, told: await answer.json() };
 }
 
-test("of hundreds of saves beside a writer of the file itself each is in the file, or was refused with what is there", async () => {
+test("of two hundred saves beside a writer of the file itself each is in the file, or was refused with what is there", async () => {
   let [mine, theirs, conflicts] = [read(project.read(FILE), "description"), read(project.read(FILE), "name"), 0];
-  for (let nth = 0; nth < 200; nth += 1) {
+  for (let nth = 0; nth < 150; nth += 1) {
     const whole = await studio.ask("/definitions/small");
     const seen = whole.files[0].text;
     assert.deepEqual([read(seen, "description"), read(seen, "name")], [mine, theirs], "what is read is what was written last");
@@ -57,9 +57,9 @@ test("of hundreds of saves beside a writer of the file itself each is in the fil
       assert.equal(project.read(FILE), again);
     }
   }
-  assert.equal(conflicts, 80);
+  assert.equal(conflicts, 60);
   const last = JSON.parse(project.read(FILE));
-  assert.deepEqual([last.description, last.name], ["200", "80"]);
+  assert.deepEqual([last.description, last.name], ["150", "60"]);
 });
 
 test("a file that is written while a save is under way is not written over", async (t) => {
