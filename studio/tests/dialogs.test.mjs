@@ -1,4 +1,5 @@
 // Each dialog that is opened at a definition and at a run is sound, in light and in dark, also when it refuses something.
+import assert from "node:assert/strict";
 import { soundIn, soundInBoth } from "./browser.mjs";
 import { Hands } from "./hands.mjs";
 import { inPage, prepare, project, studio } from "./suite.mjs";
@@ -115,6 +116,17 @@ inPage("a changed value, the menu of a step, and a condition that is refused", a
   await page.keyboard.press("Enter");
   await page.waitForSelector(".drive-bar [role=alert]:has-text('cannot be read')");
   await soundInBoth(page, said, "a condition that cannot be read");
+});
+
+inPage("a click on a step finds it while a condition that was refused is left", async (page, _said, t) => {
+  t.todo("the refusal goes away between the press and the release, and the drawing moves under the pointer");
+  await summed(page, { breakpoints: ["told"] });
+  await page.getByLabel("Only when").fill("$.add.sum >");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".drive-bar [role=alert]:has-text('cannot be read')");
+  await page.locator('.react-flow__node[data-id="add"]').click();
+  await page.waitForFunction(() => !location.hash.includes("node=told"));
+  assert.match(page.url(), /node=add/);
 });
 
 inPage("the forms of a new run, and a test that is saved", async (page, said) => {

@@ -131,7 +131,6 @@ shows("a studio that only shows offers no edit and no save, and takes no answer"
 
 shows("a studio that only shows says why, and offers nothing that could only fail", async (page, showing, run, complaints, t) => {
   t.todo("under --read-only the screens are not told that nothing may be changed");
-  project.says("trust", FILE);
   await page.goto(showing.at("/definition/small?node=work"));
   await page.locator(".node.selected").waitFor();
   assert.match(await page.locator(".work-text").textContent(), /--read-only/);
