@@ -23,14 +23,17 @@ export async function open(browser, options = {}) {
   return { context, page, said };
 }
 
-/** What axe finds that is serious or critical, in short. */
-export async function barriers(page) {
+/** What depends on colours, and so on the scheme. */
+const COLOURS = ["color-contrast", "link-in-text-block"];
+
+/** What axe finds that is serious or critical, in short: by all of its rules, or by some. */
+export async function barriers(page, rules = null) {
   // What the policy forbids to pages is done from outside of it.
   const session = await page.context().newCDPSession(page);
   await session.send("Page.setBypassCSP", { enabled: true });
   const { result: there } = await session.send("Runtime.evaluate", { expression: "typeof axe", returnByValue: true });
   const { result } = await session.send("Runtime.evaluate", {
-    expression: `${there.value === "undefined" ? axe : ""}; axe.run(document, { resultTypes: ["violations"] }).then((found) => JSON.stringify(found.violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ")).join(", "))))`,
+    expression: `${there.value === "undefined" ? axe : ""}; axe.run(document, ${JSON.stringify({ resultTypes: ["violations"], ...(rules ? { runOnly: rules } : {}) })}).then((found) => JSON.stringify(found.violations.filter((v) => ["serious", "critical"].includes(v.impact)).map((v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ")).join(", "))))`,
     awaitPromise: true,
     returnByValue: true,
   });
@@ -38,7 +41,15 @@ export async function barriers(page) {
   return JSON.parse(result.value);
 }
 
-export async function soundIn(page, said, what) {
-  assert.deepEqual(await barriers(page), [], what);
+export async function soundIn(page, said, what, rules) {
+  assert.deepEqual(await barriers(page, rules), [], what);
   assert.deepEqual(said, [], what);
+}
+
+/** In both schemes, without a screen being opened twice: in the dark only the colours are others. */
+export async function soundInBoth(page, said, what) {
+  for (const [colorScheme, rules] of [["dark", COLOURS], ["light", null]]) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await soundIn(page, said, `${what}, ${colorScheme}`, rules);
+  }
 }

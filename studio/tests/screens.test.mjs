@@ -1,6 +1,6 @@
 // Every screen and every state of it is sound, in light and in dark, and nothing is cut off in a narrow window or at 200 % zoom.
 import assert from "node:assert/strict";
-import { soundIn } from "./browser.mjs";
+import { soundInBoth } from "./browser.mjs";
 import { Hands } from "./hands.mjs";
 import { inPage, prepare, project, studio } from "./suite.mjs";
 
@@ -10,14 +10,6 @@ prepare((project) => {
   project.example("examples/navigator/release/release.json", "release.json");
   project.example("examples/activities/work-package", "work-package");
 });
-
-/** In both schemes, without a screen being opened twice. */
-async function sound(page, said, what) {
-  for (const colorScheme of ["dark", "light"]) {
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    await soundIn(page, said, `${what}, ${colorScheme}`);
-  }
-}
 
 /** A run of an agent, and how many records it has. */
 async function ran() {
@@ -38,55 +30,55 @@ inPage("a definition, while it is edited", async (page, said) => {
   await hands.key("e");
   await page.locator("aside[aria-label=Details]").getByRole("heading", { name: "Edge" }).waitFor();
   await page.locator(".palette summary").click();
-  await sound(page, said, "an edge, and the palette");
+  await soundInBoth(page, said, "an edge, and the palette");
   for (const [key, what] of [["a", "adding"], ["c", "leading elsewhere"]]) {
     await hands.key(key);
     await page.waitForSelector("dialog[open]");
-    await sound(page, said, what);
+    await soundInBoth(page, said, what);
     await escape();
   }
   await hands.click("write_notes");
   for (const [key, what] of [["F2", "renaming"], ["Delete", "deleting"]]) {
     await hands.key(key);
     await page.waitForSelector("dialog[open]");
-    await sound(page, said, what);
+    await soundInBoth(page, said, what);
     await escape();
   }
   await hands.fill("Agent", "ada");
   await page.keyboard.press("Control+s");
   await page.waitForSelector("dialog[open] .diff-lines");
-  await sound(page, said, "saving");
+  await soundInBoth(page, said, "saving");
   await escape();
   await page.getByRole("link", { name: "Home" }).click();
   await page.waitForSelector("dialog[open]");
-  await sound(page, said, "leaving");
+  await soundInBoth(page, said, "leaving");
   await escape();
   project.write(FILE, project.read(FILE).replace('"agent": "developer"', '"agent": "bob"'));
   await page.getByRole("button", { name: "Compare and choose" }).click();
   await page.waitForSelector("dialog .merge-changed");
-  await sound(page, said, "a conflict");
+  await soundInBoth(page, said, "a conflict");
   await escape();
   await page.locator(".code-host").getByText('"stage"').first().click();
   await page.keyboard.press("End");
   await page.keyboard.type(" !");
   await page.locator(".stale .over-graph").waitFor();
-  await sound(page, said, "a text that cannot be read");
+  await soundInBoth(page, said, "a text that cannot be read");
 });
 
 inPage("a definition of activities, a run with its dialogs, and addresses that lead nowhere", async (page, said) => {
   const run = await ran();
   await page.goto(studio.at("/definition/work-package?node=design"));
   await page.waitForSelector(".node.selected");
-  await sound(page, said, "activities");
+  await soundInBoth(page, said, "activities");
   await page.goto(studio.at(`/run/${run}@3`));
   await page.getByRole("button", { name: "Branch from this record…" }).click();
   await page.waitForSelector("dialog[open]");
-  await sound(page, said, "a branch");
+  await soundInBoth(page, said, "a branch");
   for (const [route, title] of [["/definition/nothing", "Nothing is kept under this name"], ["/run/nothing", null], ["/nowhere", "No screen has this address"]]) {
     await page.goto(studio.at(route));
     if (title) await page.getByRole("heading", { name: title }).waitFor();
     else await page.locator(".notice").waitFor();
-    await sound(page, said, route);
+    await soundInBoth(page, said, route);
   }
 });
 
