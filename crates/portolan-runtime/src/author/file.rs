@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::carrier::task_file::{WriteDurability, exchange, sync_folder, write_new};
+use crate::carrier::task_file::{WriteDurability, exchange_known, sync_folder, write_new};
 use crate::disk::{self, NoTurn, WAIT, turn_unseen};
 use crate::error::{ServiceError, plain};
 
@@ -101,20 +101,27 @@ impl Locked {
 
     /// Replaces the file with `text`. Returns false if the file differs from `read`, so that it must be read again.
     pub(crate) fn replace(&mut self, read: Option<&str>, text: &str) -> Result<bool, ServiceError> {
-        if self.read()?.as_deref() != read {
-            self.tries += 1;
-            return match self.tries < TRIES {
-                true => Ok(false),
-                false => {
-                    let message = format!("other writers repeatedly changed `{}` in the meantime", self.file.display());
-                    Err(ServiceError::failed("busy", message, "call again when nothing else changes it"))
-                }
-            };
+        if self.is_written(read, text)? {
+            return Ok(true);
         }
-        let written = match self.like()? {
-            None => write_new(&self.folder, &self.target, text.as_bytes(), WriteDurability::Fsync),
-            like => exchange(&self.folder, &self.target, text.as_bytes(), like.as_ref(), WriteDurability::Fsync)
-                .map(|_| true),
+        self.tries += 1;
+        if self.tries < TRIES {
+            return Ok(false);
+        }
+        let message = format!("other writers repeatedly changed `{}` in the meantime", self.file.display());
+        Err(ServiceError::failed("busy", message, "call again when nothing else changes it"))
+    }
+
+    fn is_written(&self, read: Option<&str>, text: &str) -> Result<bool, ServiceError> {
+        if self.read()?.as_deref() != read {
+            return Ok(false);
+        }
+        let (folder, target, durability) = (&self.folder, &self.target, WriteDurability::Fsync);
+        let written = match (self.like()?, read) {
+            (like, Some(read)) => {
+                exchange_known(folder, target, (read.as_bytes(), text.as_bytes()), like.as_ref(), durability)
+            }
+            (_, None) => write_new(folder, target, text.as_bytes(), durability),
         };
         written.map_err(|error| unwritable(&self.file, &error))
     }

@@ -45,19 +45,20 @@ impl Fresh {
     /// Swaps it with the file at `path` and removes the old one, or else replaces it. Some file systems flush a file to
     /// the disk at once when it is renamed over another.
     pub(crate) fn exchange(self, path: &Path) -> io::Result<()> {
-        if exchange(self.0.path(), path) { Ok(()) } else { self.replace(path) }
+        if swap(self.0.path(), path) { Ok(()) } else { self.replace(path) }
     }
 }
 
+/// Swaps two files. Returns false if the file system cannot, or one of them does not exist.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn exchange(one: &Path, other: &Path) -> bool {
+pub(crate) fn swap(one: &Path, other: &Path) -> bool {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
 
     renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn exchange(_one: &Path, _other: &Path) -> bool {
+pub(crate) fn swap(_one: &Path, _other: &Path) -> bool {
     false
 }
 

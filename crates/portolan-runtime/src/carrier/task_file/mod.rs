@@ -23,7 +23,7 @@ pub use error::{TaskFileError, TaskFileFault};
 pub use lock::Locked;
 pub use siblings::{MAX_SIBLINGS, Siblings};
 pub use write::WriteDurability;
-pub(crate) use write::{exchange, sync_folder, write_new};
+pub(crate) use write::{exchange, exchange_known, sync_folder, write_new};
 
 /// The maximum size of a task file that is read or written.
 pub const MAX_BYTES: u64 = 4 * 1024 * 1024;

@@ -515,3 +515,49 @@ fn too_many_siblings_are_said_to_be() {
     assert!(names.eq((1..=MAX_SIBLINGS).map(|number| folder.at(&format!("{number:04}.json")))));
     assert_eq!(last.as_ref().expect_err("too many").code(), "task_file_too_many");
 }
+
+#[test]
+fn a_file_that_another_program_has_written_is_put_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let target = folder.path().join("a.txt");
+    let exchanged = |known: &str, new: &str| {
+        exchange_known(folder.path(), &target, (known.as_bytes(), new.as_bytes()), None, WriteDurability::Rename)
+    };
+    assert!(!exchanged("one", "mine").expect("nothing is in the way"), "there is no file");
+    fs::write(&target, "one").expect("written");
+    assert!(exchanged("one", "two").expect("nothing is in the way"));
+    assert!(!exchanged("one", "three").expect("nothing is in the way"), "it has been changed");
+    assert_eq!(fs::read_to_string(&target).expect("it is there"), "two");
+    let names: Vec<_> = folder.path().read_dir().expect("a folder").collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+}
+
+/// What another program writes last stands in the end, or was known when it was replaced.
+#[test]
+fn no_version_of_another_program_is_lost_while_a_file_is_exchanged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (target, beside) = (folder.path().join("a.txt"), folder.path().join("beside"));
+    for _round in 0..30 {
+        fs::write(&target, "theirs 0").expect("written");
+        let place = |nth: u32| {
+            fs::write(&beside, format!("theirs {nth}")).and_then(|()| fs::rename(&beside, &target)).expect("renamed");
+        };
+        let replaced = std::thread::scope(|threads| {
+            let other = threads.spawn(|| (1..=100).for_each(place));
+            let (mut nth, mut replaced) = (0, String::new());
+            while !other.is_finished() {
+                let known = fs::read_to_string(&target).expect("it is there");
+                let texts = (known.as_bytes(), format!("mine {nth}"));
+                let texts = (texts.0, texts.1.as_bytes());
+                let done = exchange_known(folder.path(), &target, texts, None, WriteDurability::Rename);
+                if done.is_ok_and(|done| done) && known.starts_with("theirs") {
+                    replaced = known;
+                }
+                nth += 1;
+            }
+            replaced
+        });
+        let end = fs::read_to_string(&target).expect("it is there");
+        assert!(end == "theirs 100" || replaced == "theirs 100", "{end} stands, and replaced {replaced}");
+    }
+}

@@ -1,14 +1,18 @@
 //! Replaces a file as a whole: writes a temporary file beside it, then renames.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use super::{MAX_BYTES, Task, TaskFile, TaskFileError};
+use crate::disk::swap;
 
 /// The name of the temporary file. One name suffices, because only the holder of the folder's lock uses it. The next
 /// write removes what a crash leaves behind.
 const TEMPORARY: &str = ".portolan.tmp";
+
+/// How much of a file is compared: more than a text that was read before may have.
+const MAX_KNOWN_BYTES: u64 = 64 << 20;
 
 /// The durability of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +61,68 @@ pub(crate) fn exchange(
         let _ = sync_folder(folder);
     }
     Ok(meta)
+}
+
+/// Replaces the file at `target` if it has exactly the bytes `known` at that moment. Returns false if it does not, and
+/// leaves it as it is. The caller holds the folder's lock, which other programs do not know.
+pub(crate) fn exchange_known(
+    folder: &Path,
+    target: &Path,
+    (known, bytes): (&[u8], &[u8]),
+    like: Option<&Metadata>,
+    durability: WriteDurability,
+) -> io::Result<bool> {
+    let temporary = folder.join(TEMPORARY);
+    let written = create(&temporary, like)
+        .and_then(|fresh| fill(fresh, bytes, like, durability))
+        .and_then(|_| swap_known(&temporary, target, (known, bytes)));
+    // Best effort: the next write removes it too.
+    let _ = fs::remove_file(&temporary);
+    if durability == WriteDurability::Fsync && matches!(written, Ok(true)) {
+        let _ = sync_folder(folder);
+    }
+    written
+}
+
+/// The most versions of another writer that are put back, each of which came while the one before was put back.
+const MOST_PUT_BACK: u32 = 10;
+
+/// Swaps a file with `target`, and looks afterwards at what was there: a comparison before would miss a writer that
+/// comes between. Where files cannot be swapped, it is compared before.
+fn swap_known(ours: &Path, target: &Path, (known, bytes): (&[u8], &[u8])) -> io::Result<bool> {
+    if !swap(ours, target) {
+        return if has(target, known)? { fs::rename(ours, target).map(|()| true) } else { Ok(false) };
+    }
+    let mut taken = bytes_of(ours)?;
+    if taken == known {
+        return Ok(true);
+    }
+    let mut placed = bytes.to_vec();
+    for _nth in 0..MOST_PUT_BACK {
+        if !swap(ours, target) {
+            return fs::rename(ours, target).map(|()| false);
+        }
+        let now = bytes_of(ours)?;
+        if now == placed {
+            return Ok(false);
+        }
+        // It is newer than what was put back just now.
+        placed = std::mem::replace(&mut taken, now);
+    }
+    Err(io::Error::new(ErrorKind::ResourceBusy, "another program replaces it again and again"))
+}
+
+fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_KNOWN_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn has(path: &Path, known: &[u8]) -> io::Result<bool> {
+    match bytes_of(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        read => Ok(read? == known),
+    }
 }
 
 /// Writes these bytes if nothing exists at `target`. Returns false if something does, even if it was just created. The
