@@ -135,10 +135,14 @@ pub(super) fn made(page: &Page<'_>, kind: &str, id: &str, spot: &Spot) -> Map<St
     }
     let more = match kind {
         "technique" => json!({ "technique": id }),
-        "checkpoint" => json!({
-            "message": "Should the work continue?",
-            "options": [{ "id": "yes", "label": "Yes" }, { "id": "no", "label": "No" }],
-        }),
+        "checkpoint" => {
+            let mut no = json!({ "id": "no", "label": "No" });
+            // Behind a step, `no` has the activity done again: an answer that continues as `yes` does decides nothing.
+            if spot.behind.is_some() {
+                no["effect"] = json!({ "transitionTo": spot.prefix });
+            }
+            json!({ "message": "Should the work continue?", "options": [{ "id": "yes", "label": "Yes" }, no] })
+        }
         "loop" => {
             let step = fresh("step", &|step| step == id || names::is_taken(page, &spot.activity, step));
             json!({ "loopType": "forEach", "over": array(page), "steps": [{ "id": step, "kind": "step" }] })

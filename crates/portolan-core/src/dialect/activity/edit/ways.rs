@@ -157,7 +157,8 @@ pub(super) fn connect(page: &Page<'_>, from: &str, to: &str, on: Option<&str>) -
     let activity = leaving(page, node)?;
     if let Some(way) = open(page, &activity) {
         let message = format!("`{from}` already has a transition that is always open{}", leads_to(page, &way));
-        return Err(EditError::new(message, "change the target of that transition, or give it a condition first"));
+        let help = "change the target of that transition, or give it a condition in the text (`when`) first";
+        return Err(EditError::new(message, help));
     }
     Way::Nothing(activity).lead(page, to, &mut changes);
     Ok(changes.done(page))
@@ -177,9 +178,14 @@ pub(super) fn leaving(page: &Page<'_>, node: &Node) -> Result<Place, EditError> 
     let message = match node.kind {
         Kind::Start => "the work begins at one activity".to_owned(),
         Kind::End { .. } => format!("nothing can follow `{}`: the work ends there", node.id),
-        _ => format!("`{}` leads to the next item of its list", node.id),
+        _ => {
+            let message = format!("`{}` leads to the next item of its list, and cannot lead elsewhere", node.id);
+            let help = "put a checkpoint after it, whose answers lead to any activity; or a loop, which repeats its \
+                        steps; or give its activity a transition with a condition in the text";
+            return Err(EditError::new(message, help));
+        }
     };
-    Err(EditError::new(message, "change the target of the existing edge, or connect activities"))
+    Err(EditError::new(message, "connect activities"))
 }
 
 /// Returns an answer of a checkpoint that has no target yet.
@@ -195,11 +201,26 @@ fn answer(page: &Page<'_>, node: &Node, on: &str) -> Result<Way, EditError> {
 }
 
 pub(super) fn reconnect(page: &Page<'_>, edge: usize, to: &str) -> Edits {
-    let way = way_of(page, page.edge(edge)?)?;
+    let edge = page.edge(edge)?;
+    let way = match answered(page, edge)? {
+        Some(answer) => Way::Answer(answer),
+        None => way_of(page, edge)?,
+    };
     target(page, to)?;
     let mut changes = Changes::default();
     way.lead(page, to, &mut changes);
     Ok(changes.done(page))
+}
+
+/// Returns the answer of a checkpoint that an edge belongs to. It may share where it leads with others, which must not
+/// be led elsewhere with it.
+fn answered(page: &Page<'_>, edge: &Edge) -> Result<Option<Place>, EditError> {
+    let from = page.node(edge.from.value.as_str())?;
+    if !matches!(from.kind, Kind::Checkpoint { .. }) || from.seat.is_none() {
+        return Ok(None);
+    }
+    let options = page.place_of(from)?.with("options");
+    Ok(page.item_at(&options, edge.span).map(|nth| options.with(nth)))
 }
 
 pub(super) fn disconnect(page: &Page<'_>, edge: usize) -> Edits {

@@ -171,9 +171,9 @@ fn an_activity_comes_on_a_way() {
     check(
         json!({ "is": "add", "kind": "activity", "after": "read.skim" }),
         expect![[r#"
-        `read.skim` leads to the next item of its list
-        help: change the target of the existing edge, or connect activities
-    "#]],
+            `read.skim` leads to the next item of its list, and cannot lead elsewhere
+            help: put a checkpoint after it, whose answers lead to any activity; or a loop, which repeats its steps; or give its activity a transition with a condition in the text
+        "#]],
     );
 }
 
@@ -281,5 +281,26 @@ fn activities_in_files_are_edited_in_their_own() {
         +id: last
         at last
     "#]],
+    );
+}
+
+#[test]
+fn no_at_a_checkpoint_behind_a_step_leads_back() {
+    check(
+        json!({ "is": "add", "kind": "checkpoint", "id": "ask", "after": "read.skim" }),
+        expect![[r#"
+            a.yaml:12
+            +      - id: ask
+            +        kind: checkpoint
+            +        message: Should the work continue?
+            +        options:
+            +          - id: "yes"
+            +            label: "Yes"
+            +          - id: "no"
+            +            label: "No"
+            +            effect:
+            +              transitionTo: read
+            at read.ask
+        "#]],
     );
 }

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use serde_json::json;
 
-use super::{TODAY, check, check_first};
+use super::{TODAY, check, check_first, check_in};
 use crate::dialect::{self, Strictness};
 use crate::graph::Edge;
 use crate::source::Source;
@@ -21,9 +21,9 @@ fn ways_lead_from_activity_to_activity() {
     check(
         json!({ "is": "connect", "from": "read", "to": "write" }),
         expect![[r#"
-        `read` already has a transition that is always open: to `file`
-        help: change the target of that transition, or give it a condition first
-    "#]],
+            `read` already has a transition that is always open: to `file`
+            help: change the target of that transition, or give it a condition in the text (`when`) first
+        "#]],
     );
     check(
         json!({ "is": "connect", "from": "read.sure", "to": "write", "on": "yes" }),
@@ -50,9 +50,9 @@ fn ways_lead_from_activity_to_activity() {
     check(
         json!({ "is": "connect", "from": "read.skim", "to": "file" }),
         expect![[r#"
-        `read.skim` leads to the next item of its list
-        help: change the target of the existing edge, or connect activities
-    "#]],
+            `read.skim` leads to the next item of its list, and cannot lead elsewhere
+            help: put a checkpoint after it, whose answers lead to any activity; or a loop, which repeats its steps; or give its activity a transition with a condition in the text
+        "#]],
     );
     check_first(
         json!({ "is": "connect", "from": "tell", "to": "try" }),
@@ -178,5 +178,38 @@ fn an_edge_is_taken_away_where_it_is_written() {
         transitions between activities depend on conditions, and answers lead to the activity that they name
         help: edit the condition, or the answers of the checkpoint
     "#]],
+    );
+}
+
+#[test]
+fn an_answer_is_led_elsewhere_without_those_beside_it() {
+    let text = "id: c
+version: 1.0.0
+title: C
+activities:
+  - id: find
+    steps:
+      - { id: name, kind: step }
+      - id: sure
+        kind: checkpoint
+        message: Is it?
+        options:
+          - { id: yes, label: Yes }
+          - { id: no, label: No } # again
+    transitions: [{ to: mend }]
+  - id: mend
+";
+    let (graph, _) = dialect::parse(&Source::new("c.yaml", text), Strictness::Strict).first();
+    let edges = graph.expect("it can be drawn").edges;
+    let of_answer = |edge: &Edge| edge.on.outcome().is_some_and(|on| on.as_str() == "no");
+    let nth = edges.iter().position(of_answer).expect("each answer has an edge");
+    check_in(
+        &[("c.yaml", text)],
+        json!({ "is": "reconnect", "edge": nth, "to": "find" }),
+        expect![[r#"
+            c.yaml:13
+            -          - { id: no, label: No } # again
+            +          - { id: no, label: No, effect: { transitionTo: find } } # again
+        "#]],
     );
 }
