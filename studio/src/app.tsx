@@ -29,7 +29,7 @@ export function App() {
   // A waiting run may add or remove a question, as a call at the gate does; the inbox is counted by the server.
   const recount = useThrottled(project.reload, 500);
   useLive((events) => {
-    if (events.some(({ is }) => is === "record" || is === "calls")) recount();
+    if (events.some(({ is }) => is === "record" || is === "calls" || is === "requests")) recount();
   });
 
   const place = placeOf(route);

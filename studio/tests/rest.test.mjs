@@ -175,3 +175,19 @@ inPage("a server's tools are shown, and one is called by hand, by keyboard; budg
   assert.match(await budget.textContent(), /day.*turns.*9 of 10.*1.*nearly used up/s);
   await soundIn(page, complaints, "a tool called by hand");
 });
+
+inPage("a bypass that an agent asks for, and a budget that is used up, are in the inbox with their commands", async (page, complaints) => {
+  project.write(".flow/workflows/ship.yaml", "id: ship\ntitle: Ship\nphases:\n  - { id: plan, prompt: Plan it. }\n  - { id: build, prompt: Build it. }\n");
+  project.says("flow", "start", "spring", "--workflow", "ship");
+  await page.goto(studio.at("/inbox"));
+  project.says("flow", "override", "I-3", "--reason", "<b>there is no tracker</b>");
+  const asked = page.locator("li.question", { hasText: "Bypass I-3?" });
+  await asked.getByText("<b>there is no tracker</b>", { exact: true }).waitFor();
+  assert.match(await asked.textContent(), /portolan flow asks for the task spring in the phase plan.*portolan flow override I-3 --reason '<b>there is no tracker<\/b>' --project /s);
+  project.says("supervisor", "usage", "--turns", "9");
+  const used = page.locator("li.question", { hasText: "The budget of turns is used up" });
+  await used.getByText(/portolan supervisor budget raise day turns --to AMOUNT --reason REASON --project/).first().waitFor();
+  await page.waitForFunction((waiting) => document.querySelector("h1 .count")?.textContent === String(waiting), (await studio.ask("/project")).inbox);
+  await soundIn(page, complaints, "requests");
+  await picture(page, "requests");
+});

@@ -462,9 +462,16 @@ export interface ReportNote {
 export interface Inbox {
   questions: Question[];
   calls: WaitingCall[];
+  requests: TerminalRequest[];
   /** Why the calls cannot be read, if so. */
   unread: { code: string; message: string; help: string } | null;
 }
+
+/** What a person decides in a terminal. The amount and the reason in the command of a budget are the person's. */
+export type TerminalRequest = { command: string } & (
+  | { is: "bypass"; rule: string; task: string; phase: string; reason: string; by: string; since: string }
+  | { is: "budget"; scope: string; unit: string; used: number | null; cap: number; window: string }
+);
 
 /** A call that waits for a person at `portolan gate`. */
 export interface WaitingCall {

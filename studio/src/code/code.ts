@@ -18,4 +18,5 @@ export { NodeMenu } from "../screens/run/menu";
 export { StepStop } from "../screens/run/step-stop";
 export { PasskeyScreen } from "../screens/passkey/passkey";
 export { CallCard } from "../screens/inbox/call";
+export { RequestCard } from "../screens/inbox/request";
 export { confirmed } from "../passkey/confirm";

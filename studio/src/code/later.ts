@@ -21,5 +21,6 @@ export const ExpressionAid = lazy(() => later().then((code) => ({ default: code.
 export const ExpressionSource = lazy(() => later().then((code) => ({ default: code.ExpressionSource })));
 export const PasskeyScreen = lazy(() => later().then((code) => ({ default: code.PasskeyScreen })));
 export const CallCard = lazy(() => later().then((code) => ({ default: code.CallCard })));
+export const RequestCard = lazy(() => later().then((code) => ({ default: code.RequestCard })));
 export const loadEditor = () => later().then((code) => code.createPane);
 export const loadPasskey = () => later().then((code) => code.confirmed);

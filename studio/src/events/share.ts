@@ -3,7 +3,7 @@ import type { RunEvent, Said } from "../api/types";
 import type { ServerEvent } from "./parse";
 import { readEvents } from "./stream";
 
-export type LiveEvent = { is: "record"; record: RunEvent } | { is: "said"; said: Said } | { is: "driven"; run: string | null } | { is: "definitions" } | { is: "calls" } | { is: "here" };
+export type LiveEvent = { is: "record"; record: RunEvent } | { is: "said"; said: Said } | { is: "driven"; run: string | null } | { is: "definitions" } | { is: "calls" } | { is: "requests" } | { is: "here" };
 
 type Listener = (events: LiveEvent[]) => void;
 type State = "live" | "offline" | "refused";
@@ -88,7 +88,7 @@ function dispatch(events: ServerEvent[]): void {
     if (event === "record") live.push({ is: "record", record: JSON.parse(data) as RunEvent });
     else if (event === "said") live.push({ is: "said", said: JSON.parse(data) as Said });
     else if (event === "driven") live.push({ is: "driven", run: (JSON.parse(data) as { run: string | null }).run });
-    else if (event === "definitions" || event === "calls") live.push({ is: event });
+    else if (event === "definitions" || event === "calls" || event === "requests") live.push({ is: event });
     else if (event === "here") {
       version = (JSON.parse(data) as { version: string }).version;
       noteVersion(version);

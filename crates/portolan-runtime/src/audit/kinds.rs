@@ -46,6 +46,8 @@ kinds! {
     /// A rule was bypassed by name: `source`, `identifier`, `invariant`, `phase`, `reason`, `by`, `stage` (`recorded`
     /// or `applied`).
     Bypass = "flow.bypass",
+    /// An agent asked to bypass a rule that only a person is allowed to bypass: `invariant`, `reason`, `by`.
+    OverrideRequested = "flow.override.requested",
     /// A guard let a tool call happen: `guardId`, `reason`.
     GuardAllow = "flow.guard.allow",
     /// A guard stopped a tool call: `guardId`, `reason`, and `late` if it was noticed afterwards.

@@ -68,8 +68,8 @@ pub use crate::store::StoreAt;
 pub use crate::view::{Checked, Claim, View};
 pub use feed::{Feed, Happened};
 pub use flow::{
-    Acceptance, Active, Brief, BypassRecord, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics, Override, Stage,
-    Start, TaskStatus, Tick, VerifiedPhase,
+    Acceptance, Active, Brief, BypassRecord, BypassRequest, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics,
+    Override, Stage, Start, TaskStatus, Tick, VerifiedPhase,
 };
 pub(crate) use flow::{is_use, is_used};
 pub use foresight::Consequence;

@@ -8,6 +8,7 @@
 //! | `driven` | a run, or null for any | a run driven here waits, continues, or is no longer driven |
 //! | `definitions` | nothing | a definition on disk may have changed |
 //! | `calls` | nothing | a call waits for a person, or no longer |
+//! | `requests` | nothing | the event log is longer: there may be other requests in the inbox |
 //! | `bye` | nothing | the server ends |
 //!
 //! The identifier of an event is the time of its record. A stream that continues another one (`Last-Event-ID`) repeats
@@ -37,7 +38,7 @@ use super::runs::{address, by as by_whom};
 use super::{Live, ModelChunk, Studio};
 use crate::http::Refusal;
 
-/// How often to check the definitions and the waiting calls on disk.
+/// How often to check the definitions, the waiting calls and the event log on disk.
 const LOOK_AT_FILES: Duration = Duration::from_secs(1);
 /// The number of events queued for a slow reader. No more are read while the queue is full.
 const MOST_WAITING: usize = 1_024;
@@ -84,7 +85,7 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mps
     let (mut ending, mut live) = (studio.ending.subscribe(), studio.live.subscribe());
     let told = async {
         // A reader that has received `here` must receive every change after it, so the marks are taken first.
-        let mut marks = (studio.service.library().marks(), studio.marks_of_calls());
+        let mut marks = (studio.service.library().marks(), studio.marks_of_calls(), studio.mark_of_requests());
         let here = event("here", &json!({ "version": env!("CARGO_PKG_VERSION") }));
         to.send(here).await.ok()?;
         let mut looked = Instant::now();
@@ -95,12 +96,15 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mps
             }
             if looked.elapsed() >= LOOK_AT_FILES {
                 looked = Instant::now();
-                let now = (studio.service.library().marks(), studio.marks_of_calls());
+                let now = (studio.service.library().marks(), studio.marks_of_calls(), studio.mark_of_requests());
                 if marks.0 != now.0 {
                     to.send(event("definitions", &json!({}))).await.ok()?;
                 }
                 if marks.1 != now.1 {
                     to.send(event("calls", &json!({}))).await.ok()?;
+                }
+                if marks.2 != now.2 {
+                    to.send(event("requests", &json!({}))).await.ok()?;
                 }
                 marks = now;
             }

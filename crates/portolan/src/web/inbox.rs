@@ -1,4 +1,4 @@
-//! What waits for a person: questions of runs, and calls.
+//! What waits for a person: questions of runs, calls, and requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ struct Choice {
     meaning: Option<String>,
 }
 
-/// Lists all questions and calls.
+/// Lists all questions, calls and requests.
 pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let waiting = studio.service.questions(&studio.person).await?;
     // An unreadable passkey confirms nothing; `portolan doctor` reports the reason.
@@ -103,15 +103,17 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
         Ok(calls) => (calls.iter().map(|call| studio.told_call(call, passkeys)).collect(), None),
         Err(refusal) => (Vec::new(), Some(refusal.told())),
     };
-    Ok(Json(json!({ "questions": asked, "calls": calls, "unread": unread })))
+    let requests = studio.requests().await;
+    Ok(Json(json!({ "questions": asked, "calls": calls, "requests": requests, "unread": unread })))
 }
 
-/// Counts the waiting runs and calls.
+/// Counts the waiting runs, calls and requests.
 pub(super) async fn count(studio: &Arc<Studio>) -> Answer<usize> {
     let runs = studio.service.list(true, 1_000).await?;
     // The inbox itself reports why calls cannot be read.
     let calls = studio.waiting_calls().await.map_or(0, |calls| calls.len());
-    Ok(Json(runs.iter().filter(|run| run.status == "waiting").count() + calls))
+    let requests = studio.requests().await.len();
+    Ok(Json(runs.iter().filter(|run| run.status == "waiting").count() + calls + requests))
 }
 
 /// Selects a position of a run.

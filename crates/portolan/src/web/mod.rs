@@ -24,6 +24,7 @@ mod page;
 mod places;
 mod project;
 mod replies;
+mod requests;
 mod routes;
 mod runs;
 mod saving;

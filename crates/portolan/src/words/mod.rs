@@ -12,7 +12,7 @@ use std::path::Path;
 
 use portolan_core::run::WaitReason;
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::{View, shell_word};
+use portolan_runtime::service::{BypassRequest, View, shell_word};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -102,6 +102,18 @@ pub(crate) fn resumed_by(run: &str, branch: Option<&str>, why: &WaitReason) -> S
             format!("`{command}` with one of {} continues it", options.join(", "))
         }
     }
+}
+
+/// Returns the command with which a person bypasses a rule as an agent asked, from any folder.
+pub(crate) fn bypass_command_anywhere(project: &Path, request: &BypassRequest) -> String {
+    let (rule, reason) = (shell_word(&request.invariant), shell_word(&request.reason));
+    format!("portolan flow override {rule} --reason {reason} --project {}", shell_word(&project.to_string_lossy()))
+}
+
+/// Returns the command with which a person raises a budget, from any folder. The amount and the reason are theirs.
+pub(crate) fn raise_command_anywhere(project: &Path, scope: &str, unit: &str) -> String {
+    let project = shell_word(&project.to_string_lossy());
+    format!("portolan supervisor budget raise {scope} {unit} --to AMOUNT --reason REASON --project {project}")
 }
 
 /// Returns the command with which a person decides about a call that waits, from any folder.

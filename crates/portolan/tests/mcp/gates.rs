@@ -182,8 +182,14 @@ fn a_client_that_asks_nobody_gets_past_no_rule_for_persons() {
     let answer = wire.call("flow_override", &past());
     assert_eq!(answer.value["error"]["code"], "needs_person", "{:#}", answer.value);
     let help = answer.value["error"]["help"].as_str().unwrap_or_default();
-    assert_eq!(help, "ask the person you work for to allow it");
+    assert_eq!(help, "ask the person you work for to allow it: the request is on record");
     nobody_got_past(&project);
+    // To ask again is no other request.
+    wire.call("flow_override", &past());
+    let events = project.run(&["flow", "events", "--type", "flow.override.requested"]);
+    let requests: Vec<&Value> = events["events"].as_array().expect("a list").iter().map(|line| &line["data"]).collect();
+    let request = json!({ "invariant": "I-3", "reason": "there is no tracker", "by": "portolan-tests" });
+    assert_eq!(requests, [&request]);
 }
 
 #[test]

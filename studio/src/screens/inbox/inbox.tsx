@@ -2,7 +2,7 @@ import { Suspense, useEffect, useRef, useState } from "react";
 import { ApiError, get } from "../../api/client";
 import { useResource } from "../../api/resource";
 import type { Inbox, Project } from "../../api/types";
-import { CallCard } from "../../code/later";
+import { CallCard, RequestCard } from "../../code/later";
 import { useLive, useThrottled } from "../../events/use";
 import { Icon, type IconName } from "../../parts/icons";
 import { Failure, InlineFailure, Loading, Notice } from "../../parts/notice";
@@ -14,10 +14,10 @@ export function InboxScreen({ project, wanted }: { project: Project | null; want
   const { data, error, reload } = useResource<Inbox>("inbox", (signal) => get("/inbox", signal));
   const again = useThrottled(reload, 300);
   useLive((events) => {
-    if (events.some(({ is }) => is === "record" || is === "calls")) again();
+    if (events.some(({ is }) => is === "record" || is === "calls" || is === "requests")) again();
   });
 
-  const blocked = project?.onlyShows ?? (project?.readOnly ? "This studio was started with --read-only." : null);
+  const blocked = project?.onlyShows ?? null;
   const [said, setSaid] = useState<{ icon: IconName; words: string; run: string | null } | null>(null);
   const heading = useRef<HTMLHeadingElement>(null);
 
@@ -42,7 +42,7 @@ export function InboxScreen({ project, wanted }: { project: Project | null; want
     setSaid((said) => (gone[0] === undefined || said?.run === gone[0] ? said : { icon: "done", words: `${gone[0]} no longer waits: it was answered or ended elsewhere.`, run: gone[0] }));
   }, [data]);
 
-  const waiting = data ? data.questions.length + data.calls.length : 0;
+  const waiting = data ? data.questions.length + data.calls.length + data.requests.length : 0;
   const passkeys = project?.passkeys ?? 0;
 
   return (
@@ -74,10 +74,13 @@ export function InboxScreen({ project, wanted }: { project: Project | null; want
           {data.questions.map((question) => (
             <QuestionCard key={`${question.run} ${question.branch ?? ""} ${question.step}`} question={question} wanted={question.run === wanted} blocked={blocked} passkeys={passkeys} onDone={(words) => done(words, question.run)} onMoved={(words) => tell("warning", words, question.run)} />
           ))}
-          {data.calls.length > 0 && (
-            <Suspense fallback={<li><Loading what="the calls" /></li>}>
+          {data.calls.length + data.requests.length > 0 && (
+            <Suspense fallback={<li><Loading what="the calls and requests" /></li>}>
               {data.calls.map((call) => (
                 <CallCard key={call.token} call={call} blocked={blocked} passkeys={passkeys} onDone={(words) => done(words, null)} onMoved={(words) => tell("warning", words, null)} />
+              ))}
+              {data.requests.map((request) => (
+                <RequestCard key={request.command} request={request} />
               ))}
             </Suspense>
           )}

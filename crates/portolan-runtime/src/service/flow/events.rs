@@ -44,6 +44,10 @@ impl<'a> EventSubject<'a> {
         self.entry(kind, &self.phase, data)
     }
 
+    pub(super) fn task(&self) -> &str {
+        &self.task
+    }
+
     pub(super) fn phase(&self) -> &str {
         &self.phase
     }

@@ -19,6 +19,7 @@ mod hooks;
 mod log;
 mod others;
 mod queue;
+mod requests;
 mod state;
 mod taken;
 mod used;
@@ -52,6 +53,7 @@ pub use active::{Active, Stage};
 pub(super) use events::who;
 pub use gate::Gate;
 pub use queue::Brief;
+pub use requests::BypassRequest;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, TaskStatus, VerifiedPhase};
 pub(crate) use used::{is_use, is_used};
 

@@ -158,15 +158,27 @@ async fn get_past(args: &OverrideArgs, service: &Service, output: Output) -> any
         expires_at: args.lasts.map(|lasts| Timestamp(Clock::System.now().0.saturating_add(lasts))),
         once: args.once,
     };
-    let caller = if flow.needs_person(&args.invariant)? { confirmed(args, service)? } else { whoever() };
+    let caller = match flow.needs_person(&args.invariant)? {
+        true => {
+            let act = act(args);
+            if let Err(refused) = at_terminal(&act) {
+                flow.request(&wanted, &whoever()).await?;
+                return Err(refused.into());
+            }
+            confirmed(args, &act, service)?
+        }
+        false => whoever(),
+    };
     shown(output, &flow.get_past(&wanted, &caller).await?)
 }
 
+fn act(args: &OverrideArgs) -> String {
+    format!("may bypass `{}`", safe(&args.invariant))
+}
+
 /// Returns the person at this terminal, who knows the passphrase, or else has typed the name of the rule.
-fn confirmed(args: &OverrideArgs, service: &Service) -> anyhow::Result<Caller> {
-    let act = format!("may bypass `{}`", safe(&args.invariant));
-    at_terminal(&act)?;
-    let person = person::confirmed(service, &act)?;
+fn confirmed(args: &OverrideArgs, act: &str, service: &Service) -> anyhow::Result<Caller> {
+    let person = person::confirmed(service, act)?;
     if !matches!(service.people().standing()?, PassphrasePolicy::Unset) {
         return Ok(person);
     }

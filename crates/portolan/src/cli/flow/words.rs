@@ -22,6 +22,7 @@ fn sentence(kind: Kind) -> &'static str {
         Kind::AcceptancePassed => "{invariant} holds: {reason}",
         Kind::AcceptanceFailed => "{invariant} does not hold: {reason}",
         Kind::Bypass => "{invariant} bypassed ({stage}) with {identifier}: {reason}",
+        Kind::OverrideRequested => "{by} asks to bypass {invariant}: {reason}",
         Kind::GuardAllow => "{guardId} allowed it: {reason}",
         Kind::GuardBlock => "{guardId} stopped it: {reason}",
         Kind::GuardBypass => "{guardId} was bypassed: {reason}",

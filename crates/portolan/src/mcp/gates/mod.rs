@@ -112,12 +112,17 @@ impl Server {
     ) -> Result<CallToolResponse, ServiceError> {
         let flow = self.service.flow();
         let refused = match flow.get_past(wanted, caller).await {
-            Err(error) if error.code == "needs_person" && caller.can_ask => error,
+            Err(error) if error.code == "needs_person" => error,
             done => return Ok(state(&done?)),
         };
-        // The agent is not shown how a person does it.
-        let unshown = |error: ServiceError| ServiceError { help: refused.help.clone(), ..error };
-        leading::client_may_ask(&self.service, context, "portolan flow override").map_err(unshown)?;
+        let may_ask = leading::client_may_ask(&self.service, context, "portolan flow override");
+        if !caller.can_ask || may_ask.is_err() {
+            flow.request(wanted, caller).await?;
+            // The agent is not shown how a person does it.
+            let help = format!("{}: the request is on record", refused.help);
+            let error = may_ask.err().filter(|_| caller.can_ask).unwrap_or(refused);
+            return Err(ServiceError { help, ..error });
+        }
         let question = question(wanted, &flow.status().await?);
         match ask::ask(&self.asked, &question, request, context).await? {
             Asking::Answered(Said { word, caller, .. }) if word.as_str() == PAST => {

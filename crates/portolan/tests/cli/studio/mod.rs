@@ -12,6 +12,7 @@ mod parked;
 mod passes;
 mod passkeys;
 mod places;
+mod requests;
 mod saving;
 mod security;
 mod servers;

@@ -137,7 +137,7 @@ fn a_passkey_allows_one_call_once_and_no_other() {
     let project = project();
     let mut gate = Gate::of(&project);
     let studio = Studio::of(&project, &[]);
-    assert_eq!(studio.get("/inbox").json(), json!({ "questions": [], "calls": [], "unread": null }));
+    assert_eq!(studio.get("/inbox").json(), json!({ "questions": [], "calls": [], "requests": [], "unread": null }));
     let token = gate.parks(&json!({ "amount": 500 }));
     let call = call_of(&studio, &token);
     for (field, value) in [
