@@ -71,7 +71,7 @@ export function Value({ value, label }: { value: unknown; label: string }) {
   if (text === undefined) return null;
   const long = text.length > 1_200 || text.split("\n").length > 24;
   const body = (
-    <pre className="value" tabIndex={0} aria-label={label}>
+    <pre className="value" tabIndex={0} role="group" aria-label={label}>
       {text.length > 200_000 ? `${text.slice(0, 200_000)}\n… ${(text.length - 200_000).toLocaleString("en")} characters more` : text}
     </pre>
   );

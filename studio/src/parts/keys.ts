@@ -88,7 +88,11 @@ export function useGlobalKeys(onHelp: () => void): void {
       field.focus();
       event.preventDefault();
     } else if (event.key === "g") leader.current = event.timeStamp;
-    else if (GO[event.key] && event.timeStamp - leader.current < 1_200) go((GO[event.key] as () => string)());
+    else if (GO[event.key] && event.timeStamp - leader.current < 1_200) {
+      // The screen that comes takes the focus, unless something of the page still has it.
+      (document.activeElement as HTMLElement | null)?.blur();
+      go((GO[event.key] as () => string)());
+    }
   });
 }
 

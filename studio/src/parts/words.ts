@@ -90,7 +90,7 @@ export function spentWords(spent: Record<string, number>): string {
     .filter(([, count]) => count > 0)
     .map(([name, count]) => {
       const words = name.replace(/([A-Z])/g, " $1").replaceAll("_", " ").toLowerCase();
-      return words === "microdollars" ? dollars(count) : `${count.toLocaleString("en")} ${words}`;
+      return words === "microdollars" ? dollars(count) : plural(count, words.replace(/s$/, ""), words);
     })
     .join(" · ");
 }

@@ -4,8 +4,10 @@ use axum::Json;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
+use portolan_core::source::MAX_SOURCE_BYTES;
 use serde::de::DeserializeOwned;
 
+use super::routes::MOST_BYTES;
 use crate::http::Refusal;
 
 /// The result of a request handler.
@@ -48,8 +50,12 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for InQuery<T> {
 }
 
 fn unread(status: StatusCode, why: &str) -> Refusal {
+    if status == StatusCode::PAYLOAD_TOO_LARGE {
+        let message = format!("the request has more than {} MiB", MOST_BYTES >> 20);
+        let help = format!("send less; each file of a definition can have {} MiB", MAX_SOURCE_BYTES >> 20);
+        return Refusal::new(status, "too_large", message, &help);
+    }
     let help = "`/api/v1/openapi.json` describes the requests";
-    let code = if status == StatusCode::PAYLOAD_TOO_LARGE { "too_large" } else { "bad_request" };
     let status = if status == StatusCode::UNPROCESSABLE_ENTITY { StatusCode::BAD_REQUEST } else { status };
-    Refusal::new(status, code, format!("the request cannot be read: {}", why.to_lowercase()), help)
+    Refusal::new(status, "bad_request", format!("the request cannot be read: {}", why.to_lowercase()), help)
 }

@@ -93,6 +93,11 @@ fn is_look(path: &str) -> bool {
 }
 
 impl Studio {
+    /// Returns why nothing can be changed, as a sentence; `None` if the studio is not read-only.
+    pub(super) fn only_shows(&self) -> Option<&str> {
+        self.told_by.as_deref().or(self.read_only.then_some("This studio was started with --read-only."))
+    }
+
     /// Refuses if the studio is read-only.
     pub(super) fn may_change(&self) -> Result<(), Refusal> {
         if self.enrolled.is_some() {

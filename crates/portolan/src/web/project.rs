@@ -32,7 +32,7 @@ pub(super) async fn one(State(studio): State<Arc<Studio>>) -> Answer<Value> {
         "version": env!("CARGO_PKG_VERSION"),
         "readOnly": studio.read_only,
         "observes": studio.told_by.is_some(),
-        "onlyShows": studio.told_by,
+        "onlyShows": studio.only_shows(),
         "inbox": waiting,
         "passkeys": passkeys,
     })))

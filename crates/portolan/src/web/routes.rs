@@ -15,7 +15,7 @@ use super::{
 use crate::http::Refusal;
 
 /// The largest body: all files of the largest definition, and the JSON around them.
-const MOST_BYTES: usize = 16 << 20;
+pub(super) const MOST_BYTES: usize = 16 << 20;
 
 /// The prefix of the interface's paths.
 pub(super) const API: &str = "/api/v1";

@@ -77,6 +77,10 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
 
   const selected = route.node !== null && drawing?.nodes.some((node) => node.id === route.node) ? route.node : null;
   const edge = edgeId === null ? null : (drawing?.edges.find((entry) => entry.id === edgeId) ?? null);
+  // What is beside another step begins at its heading.
+  useEffect(() => {
+    facts.current?.scrollTo(0, 0);
+  }, [selected, edge?.id]);
   const latest = useRef({ selected, edge, about, shown, editable });
   latest.current = { selected, edge, about, shown, editable };
 

@@ -45,7 +45,7 @@ const Changed = ({ file }: { file: ChangedFile }) => (
       <code>{file.path}</code> <span className="dim">{[file.how, file.note].filter(Boolean).join(": ")}</span>
     </p>
     {file.diff && (
-      <pre className="words" tabIndex={0} aria-label={`Changes of ${file.path}`}>
+      <pre className="words" tabIndex={0} role="group" aria-label={`Changes of ${file.path}`}>
         {file.diff}
       </pre>
     )}

@@ -176,7 +176,7 @@ function ToolForm({ server, tool }: { server: Server; tool: Tool }) {
           <p className="dim">
             {reply.isError ? "It answered with an error" : "It answered"} after {reply.tookMs.toLocaleString("en")} ms.{reply.cut && " Only the beginning is shown."}
           </p>
-          <pre className="tool-reply" tabIndex={0} aria-label={`What ${tool.name} answered`}>
+          <pre className="tool-reply" tabIndex={0} role="group" aria-label={`What ${tool.name} answered`}>
             {reply.text}
           </pre>
         </div>

@@ -35,9 +35,10 @@ export function useDrive(run: Run, readOnly: boolean, reload: () => void): Drive
     async (control: Control) => {
       sent.current += 1;
       setBusy(true);
-      setError(null);
       try {
         setDriven(await post<Driven>(`/runs/${segment(run.run)}/control`, control));
+        // An error stays until then: without it the drawing would move under the pointer that sends this.
+        setError(null);
         return null;
       } catch (failure) {
         const refused = toApiError(failure);

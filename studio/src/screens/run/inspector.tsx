@@ -179,7 +179,7 @@ function VisitBody({ run, visit, number, written, onAgain }: { run: string; visi
             {visit.messages.map((message, i) => (
               <li key={i}>
                 <b>{typeof message.role === "string" ? message.role : JSON.stringify(message.role)}</b>
-                <Value value={message.text} label={`Message ${i + 1}`} />
+                {message.text !== "" && <Value value={message.text} label={`Message ${i + 1}`} />}
                 {message.tools !== undefined && <Value value={message.tools} label={`Tools of message ${i + 1}`} />}
               </li>
             ))}

@@ -11,7 +11,7 @@ export function SituationPane({ moment }: { moment: Moment | null }) {
     <div className="situation">
       <p className="dim">What the agent is told at record {moment.seq}, by what is trusted today.</p>
       {moment.words.includes("HITL") && <p className="dim">To an agent, “HITL” (a human in the loop) means: stop, a person is to be asked.</p>}
-      <pre className="words" tabIndex={0} aria-label="Situation">
+      <pre className="words" tabIndex={0} role="group" aria-label="Situation">
         {moment.words || "(nothing)"}
       </pre>
       {moment.situation !== undefined && moment.situation !== null && (

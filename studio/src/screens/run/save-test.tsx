@@ -46,7 +46,7 @@ export function SaveTestDialog({ run, onClose }: { run: Run; onClose: () => void
             <span>What is hidden stands in it as “[redacted]”: write something else there, or the test may not lead to this output.</span>
           </p>
         )}
-        <pre className="value" tabIndex={0} aria-label={saved.file}>
+        <pre className="value" tabIndex={0} role="group" aria-label={saved.file}>
           {saved.text}
         </pre>
         <div className="actions end">

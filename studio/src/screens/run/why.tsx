@@ -114,7 +114,7 @@ function Wrong({ failed, names, lines }: { failed: Failed; names: Record<string,
         </span>
       </p>
       {end !== "" && (
-        <pre className="value" tabIndex={0} aria-label={`The end of the output of ${failed.check ?? step}`}>
+        <pre className="value" tabIndex={0} role="group" aria-label={`The end of the output of ${failed.check ?? step}`}>
           <span>
             {more > 0 && <span className="dim">{`… ${more} lines before\n`}</span>}
             {end}

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use super::Dialect;
 use crate::diagnostic::{clip, list};
 use crate::graph::{Graph, Node};
-use crate::source::{Edit, NamedText, PathStep, Source, Span, Tree, edited};
+use crate::source::{Edit, MAX_SOURCE_BYTES, NamedText, PathStep, Source, Span, Tree, edited};
 
 pub(crate) use changes::{Changes, text_of};
 pub use forms::{FieldKind, FormField, NodeForm, Unplaced};
@@ -41,9 +41,8 @@ pub struct Editing {
     pub kind_field: Option<&'static str>,
     /// Returns the place of a field of the definition; `None` if all are at the top of the first file.
     pub(crate) own_place: Option<fn(&Page<'_>, &str) -> Place>,
-    /// Returns the content with which a node of another kind begins, or refuses the change. If `None`, a required field
-    /// begins with its first allowed word.
-    pub(crate) begun: Option<fn(&Page<'_>, &Node, &str) -> Result<Value, EditError>>,
+    /// The content of a node of another kind. If `None`, a required field begins with its first allowed word.
+    pub(crate) begun: Option<Begun>,
     /// Older words for kinds, each with its present word.
     pub(crate) old_kinds: &'static [(&'static str, &'static str)],
     /// Returns the edits of an operation that depends on the dialect.
@@ -101,6 +100,9 @@ impl Editing {
         self.kinds.iter().find(|form| form.kind == today)
     }
 }
+
+/// Returns the content with which a node of another kind begins, or the reason why it cannot be of that kind.
+pub(crate) type Begun = fn(&Page<'_>, &Node, &str) -> Result<Value, EditError>;
 
 /// The edits of an operation, or the reason why it is refused.
 pub(crate) type Edits = Result<Done, EditError>;
@@ -322,9 +324,24 @@ pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Opera
 /// Returns the text of a file after edits.
 pub(crate) fn rewritten(name: &str, text: &str, edits: &[Edit]) -> Result<String, EditError> {
     edited(&Source::new(name, text), edits).map_err(|unfit| {
+        let added: usize = edits.iter().map(added_bytes).sum();
+        if text.len() + added > MAX_SOURCE_BYTES {
+            let message =
+                format!("`{name}` would have more than {MAX_SOURCE_BYTES} bytes, and could not be read again");
+            return EditError::new(message, "move parts of it into another definition");
+        }
         let message = format!("it cannot be changed in place: {}", unfit.0);
         EditError::new(message, "edit the text")
     })
+}
+
+/// Returns about how many bytes an edit adds to the text.
+fn added_bytes(edit: &Edit) -> usize {
+    match edit {
+        Edit::Set { value, .. } | Edit::Insert { value, .. } => value.to_string().len(),
+        Edit::Rename { to, .. } => to.len(),
+        Edit::Remove { .. } | Edit::Move { .. } => 0,
+    }
 }
 
 /// Returns the steps of a field's path.
