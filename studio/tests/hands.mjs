@@ -81,14 +81,14 @@ export class Hands {
     await this.page.waitForSelector("dialog[open]");
   }
 
-  /** A click with the mouse on an edge. */
+  /** A click with the mouse on an edge, or rather close to it: a line is thin. */
   async edge(id) {
     const { x, y } = await this.page.evaluate((id) => {
       const path = document.querySelector(`[data-edge="${id}"] .edge-hit`);
       const at = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
       return { x: at.x, y: at.y };
     }, id);
-    await this.page.mouse.click(x, y);
+    await this.page.mouse.click(x + 4, y);
   }
 
   async save() {

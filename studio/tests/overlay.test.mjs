@@ -67,7 +67,7 @@ inPage("an edge that was taken several times has its number, then and at each ea
   for (const times of [1, 2, 3]) {
     await agent.next("passed");
     if (times > 1) await taken(page, "fix->check", new RegExp(`^×${times}$`));
-    else await page.locator('[data-edge="fix->check"].was-taken').waitFor({ state: "attached" });
+    else await page.locator('[data-edge="fix->check"] .was-taken').waitFor({ state: "attached" });
     await agent.next("again");
   }
   agent.end();
@@ -75,8 +75,8 @@ inPage("an edge that was taken several times has its number, then and at each ea
   await taken(page, "fix->check", /^×3$/);
   // Once is no number, and an edge that was not taken is paler.
   assert.equal(await edge(page, "start->fix").locator("text").count(), 0);
-  assert.equal(await page.locator('[data-edge="start->fix"].was-taken').count(), 1);
-  assert.equal(await page.locator('[data-edge="check->done"].untaken').count(), 1);
+  assert.equal(await page.locator('[data-edge="start->fix"] .was-taken').count(), 1);
+  assert.equal(await page.locator('[data-edge="check->done"] .untaken').count(), 1);
   await soundIn(page, said, "edges that are counted");
   const { head } = await studio.ask(`/runs/${run}`);
   await page.goto(studio.at(`/run/${run}@${head - 1}`));

@@ -59,14 +59,17 @@ const Edge = memo(function Edge({ edge, label: place, count, watched, lit, onSel
   const look = lit ? "lit" : edge.kind === "failed" ? "failed" : count > 0 ? "taken" : "plain";
   const label = [edge.text, count > 1 ? `×${count}` : null].filter(Boolean).join("  ");
   return (
-    <g data-edge={edge.id} className={`edge ${edge.kind} ${look}${edge.implied ? " implied" : ""}${watched ? (count > 0 ? " was-taken" : " untaken") : ""}`}>
-      <path d={path} markerEnd={`url(#tip-${look})`} />
+    <g data-edge={edge.id}>
+      <g className={`edge ${edge.kind} ${look}${edge.implied ? " implied" : ""}${watched ? (count > 0 ? " was-taken" : " untaken") : ""}`}>
+        <path d={path} markerEnd={`url(#tip-${look})`} />
+        {label && (
+          <text x={at[0]} y={at[1]} textAnchor="middle" dominantBaseline="central">
+            {shorten(label)}
+          </text>
+        )}
+      </g>
+      {/* Beside the edge: the widths and colours of its looks would hold for this path, too. */}
       {onSelect && <path className="edge-hit" d={path} onClick={() => onSelect(edge.id)} />}
-      {label && (
-        <text x={at[0]} y={at[1]} textAnchor="middle" dominantBaseline="central">
-          {shorten(label)}
-        </text>
-      )}
     </g>
   );
 });
