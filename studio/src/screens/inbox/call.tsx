@@ -2,10 +2,10 @@ import { useId, useRef, useState } from "react";
 import { segment, type ApiError } from "../../api/client";
 import type { WaitingCall } from "../../api/types";
 import { hindrance } from "../../passkey/where";
-import { Age, Coded } from "../../parts/bits";
+import { Coded } from "../../parts/bits";
 import { TerminalCommand } from "../../parts/command";
-import { Icon } from "../../parts/icons";
 import { InlineFailure } from "../../parts/notice";
+import { CardHead } from "./card-head";
 import { ConfirmStep } from "./confirm";
 import { PersonOnly } from "./person";
 
@@ -45,17 +45,9 @@ export function CallCard({ call: c, blocked, passkeys, onDone, onMoved }: Props)
 
   return (
     <li className="question" aria-labelledby={`${id}-title`}>
-      <header>
-        <span className="octagon" aria-hidden="true">
-          <Icon name="person" />
-        </span>
-        <div>
-          <h2 id={`${id}-title`}>{c.tool}</h2>
-          <p className="dim">
-            {c.client} wants to call this tool of {c.server} · <Age since={c.since} words={(age) => (age === "now" ? "asked just now" : `asked ${age} ago`)} />
-          </p>
-        </div>
-      </header>
+      <CardHead id={`${id}-title`} title={c.tool} since={c.since}>
+        {c.client} wants to call this tool of {c.server}
+      </CardHead>
       <p>
         <Coded text={c.reason} />
       </p>

@@ -4,11 +4,11 @@ import type { Question, ReportNote } from "../../api/types";
 import { hindrance } from "../../passkey/where";
 import { Age, By, CheckList } from "../../parts/bits";
 import { TerminalCommand } from "../../parts/command";
-import { Icon } from "../../parts/icons";
 import { InlineFailure } from "../../parts/notice";
 import { UntrustedNote } from "../../parts/untrusted";
 import { link } from "../../route";
 import { AnswerForm } from "./answer";
+import { CardHead } from "./card-head";
 import { Changes } from "./changes";
 import { PersonOnly } from "./person";
 
@@ -44,18 +44,10 @@ export function QuestionCard({ question: q, wanted, blocked, passkeys, onDone, o
 
   return (
     <li ref={card} className={wanted ? "question wanted" : "question"} aria-labelledby={`${id}-title`}>
-      <header>
-        <span className="octagon" aria-hidden="true">
-          <Icon name="person" />
-        </span>
-        <div>
-          <h2 id={`${id}-title`}>{q.stepName}</h2>
-          <p className="dim">
-            {q.workflow} asks
-            {q.branch !== null && <> in branch {q.branch}</>} · <a href={link.run(q.run)}>{q.run}</a> · <Age since={q.since} words={(age) => (age === "now" ? "asked just now" : `asked ${age} ago`)} />
-          </p>
-        </div>
-      </header>
+      <CardHead id={`${id}-title`} title={q.stepName} since={q.since}>
+        {q.workflow} asks
+        {q.branch !== null && <> in branch {q.branch}</>} · <a href={link.run(q.run)}>{q.run}</a>
+      </CardHead>
       {q.wanted !== null && <p>{q.wanted}</p>}
       <pre className="words">{q.words}</pre>
       {q.failures.length > 0 && <CheckList title="What did not hold" checks={q.failures.map((failure) => ({ id: failure.check, held: false, reason: failure.reason, output: failure.output }))} />}

@@ -1,36 +1,22 @@
 import { useId } from "react";
 import type { TerminalRequest } from "../../api/types";
-import { Age } from "../../parts/bits";
 import { TerminalCommand } from "../../parts/command";
-import { Icon } from "../../parts/icons";
+import { CardHead } from "./card-head";
 
 /** A request that a person decides in a terminal: to bypass a rule, or to raise a budget. */
 export function RequestCard({ request: r }: { request: TerminalRequest }) {
   const id = useId();
   return (
     <li className="question" aria-labelledby={`${id}-title`}>
-      <header>
-        <span className="octagon" aria-hidden="true">
-          <Icon name="person" />
-        </span>
-        {r.is === "bypass" ? (
-          <div>
-            <h2 id={`${id}-title`}>Bypass {r.rule}?</h2>
-            <p className="dim">
-              {r.by} asks for the task {r.task} in the phase {r.phase} · <Age since={r.since} words={(age) => (age === "now" ? "asked just now" : `asked ${age} ago`)} />
-            </p>
-          </div>
-        ) : (
-          <div>
-            <h2 id={`${id}-title`}>
-              The budget of {r.unit} is used up
-            </h2>
-            <p className="dim">
-              {r.used === null ? "unknown" : r.used.toLocaleString("en")} of {r.cap.toLocaleString("en")} in this {r.scope} ({r.window})
-            </p>
-          </div>
-        )}
-      </header>
+      {r.is === "bypass" ? (
+        <CardHead id={`${id}-title`} title={`Bypass ${r.rule}?`} since={r.since}>
+          {r.by} asks for the task {r.task} in the phase {r.phase}
+        </CardHead>
+      ) : (
+        <CardHead id={`${id}-title`} title={`The budget of ${r.unit} is used up`}>
+          {r.used === null ? "unknown" : r.used.toLocaleString("en")} of {r.cap.toLocaleString("en")} in this {r.scope} ({r.window})
+        </CardHead>
+      )}
       {r.is === "bypass" ? (
         <>
           <blockquote className="words">{r.reason}</blockquote>
