@@ -188,7 +188,7 @@ fn a_client_that_asks_nobody_gets_past_no_rule_for_persons() {
     wire.call("flow_override", &past());
     let events = project.run(&["flow", "events", "--type", "flow.override.requested"]);
     let requests: Vec<&Value> = events["events"].as_array().expect("a list").iter().map(|line| &line["data"]).collect();
-    let request = json!({ "invariant": "I-3", "reason": "there is no tracker", "by": "portolan-tests" });
+    let request = json!({ "invariant": "I-3", "reason": "there is no tracker", "by": "wire" });
     assert_eq!(requests, [&request]);
 }
 
@@ -272,6 +272,6 @@ async fn where_there_is_a_passphrase_no_form_takes_its_place() {
     let said = willing(project.command(&["serve", "--toolset", "gates"])).await;
     assert_eq!(said["error"]["code"], "needs_person", "{said:#}");
     let help = said["error"]["help"].as_str().unwrap_or_default();
-    assert_eq!(help, "ask the person you work for to allow it");
+    assert_eq!(help, "ask the person you work for to allow it: the request is on record");
     nobody_got_past(&project);
 }
