@@ -495,6 +495,8 @@ export interface WaitingCall {
 export interface Question {
   run: string;
   workflow: string;
+  /** What people call it. */
+  workflowName: string;
   step: string;
   stepName: string;
   /** What the run is for, as whoever began it said. */

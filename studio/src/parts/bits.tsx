@@ -95,7 +95,7 @@ export function CheckList({ title, checks }: { title: string; checks: { id: stri
             <Icon name={check.held ? "done" : "failed"} size={14} />
             <div>
               <b>{check.id}</b> {check.held ? "holds" : "does not hold"}
-              {check.reason && <p>{check.reason}</p>}
+              {check.reason && <p><Coded text={check.reason} /></p>}
               {check.output && <Value value={check.output} label={`Output of ${check.id}`} />}
             </div>
           </li>

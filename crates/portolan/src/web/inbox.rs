@@ -27,6 +27,8 @@ use crate::words::{answer_command_anywhere, tasks as words};
 struct WaitingQuestion {
     run: String,
     workflow: String,
+    /// What people call the workflow.
+    workflow_name: String,
     step: String,
     step_name: String,
     /// The run's purpose, as given when it began.
@@ -153,6 +155,7 @@ fn asked(service: &Service, waiting: Waiting, passkeys: bool) -> WaitingQuestion
     WaitingQuestion {
         run: view.address.to_string(),
         workflow: view.workflow.clone(),
+        workflow_name: definition.workflow.root().name.clone(),
         step: position.step.clone(),
         step_name: position.step_name.clone(),
         wanted: view.situation.wanted.clone(),

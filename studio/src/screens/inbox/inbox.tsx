@@ -67,7 +67,7 @@ export function InboxScreen({ project, wanted }: { project: Project | null; want
         <Loading what="the inbox" />
       ) : waiting === 0 ? (
         <Notice icon="inbox" title="Nobody waits for you">
-          <p>A question appears here as soon as a run or a call needs a person. The page need not be loaded again.</p>
+          <p>A question appears here as soon as a run or a call needs a person, without loading the page again.</p>
         </Notice>
       ) : (
         <ul className="questions">

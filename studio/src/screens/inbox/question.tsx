@@ -45,7 +45,7 @@ export function QuestionCard({ question: q, wanted, blocked, passkeys, onDone, o
   return (
     <li ref={card} className={wanted ? "question wanted" : "question"} aria-labelledby={`${id}-title`}>
       <CardHead id={`${id}-title`} title={q.stepName} since={q.since}>
-        {q.workflow} asks
+        <span title={q.workflow}>{q.workflowName}</span> asks
         {q.branch !== null && <> in branch {q.branch}</>} · <a href={link.run(q.run)}>{q.run}</a>
       </CardHead>
       {q.wanted !== null && <p>{q.wanted}</p>}
