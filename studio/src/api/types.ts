@@ -467,7 +467,7 @@ export interface Inbox {
   unread: { code: string; message: string; help: string } | null;
 }
 
-/** What a person decides in a terminal. The amount and the reason in the command of a budget are the person's. */
+/** What a person decides in a terminal. The reason in the command, and the amount of a budget, are the person's. */
 export type TerminalRequest = { command: string } & (
   | { is: "bypass"; rule: string; task: string; phase: string; reason: string; by: string; since: string }
   | { is: "budget"; scope: string; unit: string; used: number | null; cap: number; window: string }

@@ -104,10 +104,11 @@ pub(crate) fn resumed_by(run: &str, branch: Option<&str>, why: &WaitReason) -> S
     }
 }
 
-/// Returns the command with which a person bypasses a rule as an agent asked, from any folder.
+/// Returns the command with which a person bypasses a rule as an agent asked, from any folder. The reason is the person's:
+/// control characters in the agent's would act as key presses where the command is pasted.
 pub(crate) fn bypass_command_anywhere(project: &Path, request: &BypassRequest) -> String {
-    let (rule, reason) = (shell_word(&request.invariant), shell_word(&request.reason));
-    format!("portolan flow override {rule} --reason {reason} --project {}", shell_word(&project.to_string_lossy()))
+    let (rule, project) = (shell_word(&request.invariant), shell_word(&project.to_string_lossy()));
+    format!("portolan flow override {rule} --reason REASON --project {project}")
 }
 
 /// Returns the command with which a person raises a budget, from any folder. The amount and the reason are theirs.

@@ -20,7 +20,7 @@ export function RequestCard({ request: r }: { request: TerminalRequest }) {
       {r.is === "bypass" ? (
         <>
           <blockquote className="words">{r.reason}</blockquote>
-          <p>This command bypasses the rule in this phase, on record. The request is gone once that is done, or the phase is left.</p>
+          <p>This command bypasses the rule in this phase, on record; put your reason into it. The request is gone once that is done, or the phase is left.</p>
         </>
       ) : (
         <p>Work has stopped. This command raises the budget until the end of its window, on record; put the new amount and your reason into it.</p>

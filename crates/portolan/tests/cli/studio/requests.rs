@@ -44,7 +44,7 @@ fn a_bypass_that_an_agent_asks_for_stands_until_it_is_granted_or_the_phase_is_le
     assert_eq!(shown, [(&json!("I-5"), &build, &spring), (&json!("I-3"), &build, &spring)]);
     assert_eq!((&told[1]["reason"], &told[1]["by"]), (&json!("tired"), &json!("portolan flow")));
     let command = told[1]["command"].as_str().expect("a command");
-    assert!(command.starts_with("portolan flow override I-3 --reason tired --project /"), "{command}");
+    assert!(command.starts_with("portolan flow override I-3 --reason REASON --project /"), "{command}");
     // What is granted stands no longer, and what is asked for afterwards does.
     project.write(".portolan/guidelines.yaml", "bypass: agent\n");
     assert!(project.says("flow override I-3 --reason tired").ends_with("exit: 0\n"));
