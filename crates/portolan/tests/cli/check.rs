@@ -390,8 +390,8 @@ fn a_folder_of_activities_is_shown_by_what_it_is_begun_by() {
         Mine (mine)
 
         start  start               → look
-        look   activity            → build
-        build  activity            → done
+        look   activity  Look      → build
+        build  activity  Build     → done
         done   end       Complete  ends: success
         exit: 0
     "#]]

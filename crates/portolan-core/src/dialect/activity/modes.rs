@@ -22,6 +22,13 @@ pub(super) struct Mode {
     pub(super) resource: Option<Spanned<String>>,
 }
 
+impl Mode {
+    /// Its display name.
+    pub(super) fn name(&self) -> &str {
+        &self.name.as_ref().unwrap_or(&self.id).value
+    }
+}
+
 /// The differences of an activity in a mode.
 pub(super) struct ModeOverride {
     pub(super) mode: Spanned<String>,

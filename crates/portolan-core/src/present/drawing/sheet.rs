@@ -183,7 +183,7 @@ impl<'g> Drawer<'_, 'g> {
         let checked_by: Vec<DrawnCheck> = node.checks().iter().map(drawn_check).collect();
         let drawn = DrawnNode {
             node: Some(node.id.to_string()),
-            name: label(node),
+            name: self.entry_name(node, parent).map_or_else(|| label(node), str::to_owned),
             detail: small_print(node),
             container,
             budget: node.max_retries.as_ref().map(|most| most.value),
@@ -198,6 +198,17 @@ impl<'g> Drawer<'_, 'g> {
             ..bare(id, inner.graph, node.kind.word())
         };
         self.add(drawn, parent, node.kind == Kind::Start)
+    }
+
+    /// Returns the name of a node at the beginning or the end of the box that has the node's own name already.
+    fn entry_name(&self, node: &Node, parent: Option<usize>) -> Option<&'static str> {
+        let represented = self.sheet.boxes[parent?].node.node.as_deref()?;
+        match &node.kind {
+            Kind::Activity if node.id.as_str() == represented => Some("Begin"),
+            Kind::Loop(_) if node.id.as_str() == represented => Some("Next pass"),
+            Kind::Repeat { of } if of.value.as_str() == represented => Some("End of pass"),
+            _ => None,
+        }
     }
 
     /// Returns the flow that a node runs, if it can be drawn inside.
@@ -254,9 +265,10 @@ fn around_activity(inner: &Inner<'_>, at: usize, path: &[Part<'_>]) -> DrawnNode
         Part::Activity(_) => None,
     });
     let id = format!("{}{id}", around.last().unwrap_or_default());
-    let node = inner.known.contains_key(id.as_str()).then(|| id.clone());
+    let known = inner.known.get(id.as_str());
     let drawn = bare(format!("{}activity:{id}", inner.prefix), inner.graph, "activity");
-    DrawnNode { name: cut(&name, LABEL), node, ..drawn }
+    let span = known.and_then(|node| written(node.span));
+    DrawnNode { name: cut(&name, LABEL), node: known.map(|_| id), span, ..drawn }
 }
 
 fn around_loop(inner: &Inner<'_>, id: &str) -> DrawnNode {

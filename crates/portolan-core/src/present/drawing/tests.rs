@@ -204,29 +204,29 @@ fn activities_and_loops_are_boxes() {
     shows(
         &drawn(&graph, &[], &[]),
         expect![[r#"
-        322x1224
-        start 97,24 74x32 start
-        activity:prepare 24,112 240x692 activity open
-          prepare 74,176 120x44 activity
-          prepare.look 74,276 120x44 task
-          loop:prepare.each 40,376 208x384 loop open
-            prepare.each 56,440 156x60 loop
-            prepare.build 74,572 120x44 task
-            prepare.each.next 74,672 120x44 repeat
-        activity:ship 140,860 152x252 activity open
-          ship 156,924 120x44 activity
-          ship.send 156,1024 120x44 task
-        done 135,1168 162x32 end
-        start->prepare done: 134,56 134,176
-        prepare->prepare.look done: 134,220 134,276
-        prepare.look->prepare.each done: 134,320 134,440
-        prepare.each->prepare.build outcome "pass" at 134,550: 134,500 134,572
-        prepare.build->prepare.each.next done: 134,616 134,672
-        prepare.each.next->prepare.each done back: 180,716 180,724 232,724 232,430 198,430 198,440
-        prepare.each->ship done: 134,500 216,542 216,924
-        ship->ship.send done: 216,968 216,1024
-        ship.send->done done: 216,1068 216,1168
-    "#]],
+            322x1224
+            start 97,24 74x32 start
+            activity:prepare 24,112 240x692 activity open
+              prepare 74,176 120x44 activity
+              prepare.look 74,276 120x44 task
+              loop:prepare.each 40,376 208x384 loop open
+                prepare.each 56,440 156x60 loop
+                prepare.build 74,572 120x44 task
+                prepare.each.next 74,672 120x44 repeat
+            activity:ship 140,860 152x252 activity open
+              ship 156,924 120x44 activity
+              ship.send 156,1024 120x44 task
+            done 135,1168 162x32 end
+            start->prepare done: 134,56 134,176
+            prepare->prepare.look done: 134,220 134,276
+            prepare.look->prepare.each done: 134,320 134,440
+            prepare.each->prepare.build outcome "pass" at 134,550: 134,500 134,572
+            prepare.build->prepare.each.next done: 134,616 134,672
+            prepare.each.next->prepare.each done back: 180,716 180,724 232,724 232,430 198,430 198,440
+            prepare.each->ship done: 134,500 216,542 216,924
+            ship->ship.send done: 216,968 216,1024
+            ship.send->done done: 216,1068 216,1168
+        "#]],
     );
 }
 

@@ -66,6 +66,16 @@ impl<'f> Part<'f> {
         }
     }
 
+    /// Its display name.
+    fn name(&self) -> &'f str {
+        let name = match self {
+            Part::Step(step) => &step.name,
+            Part::Checkpoint(checkpoint) => &checkpoint.name,
+            Part::Loop(looping) => &looping.name,
+        };
+        name.as_ref().map_or(self.id(), |name| &name.value)
+    }
+
     pub(super) fn id(&self) -> &'f str {
         match self {
             Part::Step(step) => &step.id.value,
@@ -158,7 +168,7 @@ impl<'f> Lowering<'f, '_> {
         };
         own.iter().for_each(|condition| self.names.reads(condition, self.faults));
         let conditions = conditions.into_iter().map(|value| Spanned { value, span });
-        let past = self.gates(seat, part.id(), span, conditions.chain(own.clone()));
+        let past = self.gates(seat, [part.id(), part.name()], span, conditions.chain(own.clone()));
         match part {
             Part::Step(step) => {
                 *number += 1;
@@ -170,11 +180,11 @@ impl<'f> Lowering<'f, '_> {
         self.chain.tails.extend(past);
     }
 
-    /// Adds switches before a conditional element, and returns the edges past it.
+    /// Adds switches before a conditional element, given by id and name, and returns the edges past it.
     pub(super) fn gates(
         &mut self,
         seat: &LoweringScope<'f>,
-        id: &str,
+        [id, name]: [&str; 2],
         span: Span,
         conditions: impl IntoIterator<Item = Spanned<Expr>>,
     ) -> Vec<Tail> {
@@ -182,7 +192,7 @@ impl<'f> Lowering<'f, '_> {
         for (nth, condition) in conditions.into_iter().enumerate() {
             let switch = seat.node(&format!("{id}.when{}", number(nth)));
             let place = StepPath { gates: true, ..seat.seat(id, None) };
-            self.chain.add(&switch, span, Kind::Switch, Some(place));
+            self.chain.add(&switch, span, Kind::Switch, Some(place)).name = format!("{name}?");
             past.append(&mut self.chain.tails);
             self.chain.leave_open(&switch, span, Trigger::When(condition));
         }
@@ -212,43 +222,48 @@ impl<'f> Lowering<'f, '_> {
         if !step.required {
             self.chain.leave_open(&id, step.id.span, Trigger::Outcome(spanned(SKIPPED)));
         }
-        self.actions(seat, &format!("{}.done", step.id.value), &step.actions);
+        let name = Part::Step(step).name();
+        self.actions(seat, [&format!("{}.done", step.id.value), &format!("After {name}")], &step.actions);
         for (nth, trigger) in step.triggers.iter().enumerate() {
             self.trigger(seat, &id.to_string(), nth, trigger);
         }
     }
 
-    /// Adds nodes for actions that set variables. All others are texts of the step or the activity.
-    pub(super) fn actions(&mut self, seat: &LoweringScope<'f>, name: &str, actions: &'f [Action]) {
+    /// Adds nodes for actions that set variables, given by id and name. All others are texts of the step or the activity.
+    pub(super) fn actions(&mut self, seat: &LoweringScope<'f>, [own, name]: [&str; 2], actions: &'f [Action]) {
         let sets = actions.iter().filter(|action| matches!(action.verb, Verb::Set));
         for (nth, action) in sets.enumerate() {
             let (Some(target), Some(value)) = (&action.target, &action.value) else { continue };
             let given = self.names.given(target, value, self.faults);
-            let id = seat.node(&format!("{name}{}", number(nth)));
+            let id = seat.node(&format!("{own}{}", number(nth)));
             action.condition.iter().for_each(|condition| self.names.reads(condition, self.faults));
             let condition = action.condition.as_ref().map(|condition| condition.value.clone());
             let sets = vec![(target.value.clone(), given)];
-            self.assign(&id, target.span, condition, sets, Some(seat.seat(name, None)));
+            let at = Spanned { value: name.to_owned(), span: target.span };
+            self.assign(&id, &at, condition, sets, Some(seat.seat(own, None)));
         }
     }
 
-    /// Adds a node that only sets variables, with an optional condition.
+    /// Adds a node of the given name that only sets variables, with an optional condition.
     pub(super) fn assign(
         &mut self,
         id: &NodeId,
-        span: Span,
+        name: &Spanned<String>,
         condition: Option<Expr>,
         sets: Vec<(String, serde_json::Value)>,
         seat: Option<StepPath>,
     ) {
         let mut past = Vec::new();
+        let span = name.span;
         if let Some(condition) = condition {
             let switch = NodeId::from(format!("{id}.when"));
-            self.chain.add(&switch, span, Kind::Switch, seat.clone());
+            self.chain.add(&switch, span, Kind::Switch, seat.clone()).name = format!("{}?", name.value);
             past.append(&mut self.chain.tails);
             self.chain.leave_open(&switch, span, Trigger::When(Spanned { value: condition, span }));
         }
-        self.chain.add(id, span, Kind::Switch, seat).sets = sets;
+        let node = self.chain.add(id, span, Kind::Switch, seat);
+        node.name.clone_from(&name.value);
+        node.sets = sets;
         self.chain.tails.append(&mut past);
     }
 
@@ -273,7 +288,8 @@ impl<'f> Lowering<'f, '_> {
         let answered = (for_run && instance.is_none()).then(|| names::answered(&id));
         let once = answered.as_ref().and_then(|name| Condition::not(Condition::exists(name).ok()?).ok());
         let once = once.map(|condition| Spanned { value: Expr::Condition(condition), span: checkpoint.span });
-        let past = self.gates(seat, &format!("{}.once", checkpoint.id.value), checkpoint.span, once);
+        let name = format!("{} not answered", Part::Checkpoint(checkpoint).name());
+        let past = self.gates(seat, [&format!("{}.once", checkpoint.id.value), &name], checkpoint.span, once);
         let mut options: Vec<Choice> = Vec::new();
         let mut leads = Vec::new();
         for option in &question.options {

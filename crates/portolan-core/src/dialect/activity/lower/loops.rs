@@ -56,7 +56,9 @@ impl<'f> Lowering<'f, '_> {
         self.is_bounded(looping, begin);
         let end = seat.node(&format!("{}.next", looping.id.value));
         let of = Spanned { value: id.clone(), span: looping.id.span };
-        self.chain.add(&end, looping.id.span, Kind::Repeat { of }, Some(inside.seat(&looping.id.value, None)));
+        let node =
+            self.chain.add(&end, looping.id.span, Kind::Repeat { of }, Some(inside.seat(&looping.id.value, None)));
+        node.name = format!("End of a pass of {}", name(looping));
         self.chain.lead_to(&id);
         self.chain.tails = after;
         self.chain.tails.extend(past);
@@ -144,14 +146,15 @@ impl<'f> Lowering<'f, '_> {
         inside.within.push(&activity.id.value);
         let entry = NodeId::from(inside.prefix.as_str());
         let node = self.chain.add(&entry, id.span, Kind::Activity, Some(inside.seat(&id.value, None)));
-        node.name.clone_from(&id.value);
+        activity.name.as_ref().unwrap_or(id).value.clone_into(&mut node.name);
+        let entered = node.name.clone();
         self.copied.insert(&activity.id.value);
         let skipped = Trigger::Outcome(Spanned { value: SKIPPED.into(), span: id.span });
         let mut past = vec![Tail { from: entry, span: id.span, on: skipped }];
         let outside = self.file.modes.iter().filter(|mode| mode.leaves_out(&id.value));
         let outside = outside.filter_map(|mode| self.names.is_active(&mode.id.value)).filter_map(not);
         let outside: Vec<Spanned<Expr>> = outside.map(|value| Spanned { value, span: id.span }).collect();
-        past.extend(self.gates(&inside, "mode.out", id.span, outside));
+        past.extend(self.gates(&inside, ["mode.out", &entered], id.span, outside));
         self.contents(&inside);
         self.chain.tails.extend(past);
     }

@@ -175,7 +175,8 @@ impl<'f> Lowering<'f, '_> {
                 (name.value.clone(), self.names.given(name, value, &mut FaultList::default()))
             };
             let sets = mode.defaults.iter().map(given).collect();
-            self.assign(&NodeId::from(format!("mode.{}", mode.id.value)), mode.id.span, Some(active), sets, None);
+            let name = Spanned { value: mode.name().to_owned(), span: mode.id.span };
+            self.assign(&NodeId::from(format!("mode.{}", mode.id.value)), &name, Some(active), sets, None);
         }
         let named = self.file.initial_activity.as_ref();
         let named = named.and_then(|initial| self.entry_of(initial, "`initialActivity`"));
@@ -218,7 +219,8 @@ impl<'f> Lowering<'f, '_> {
         let entry = names::entry(&activity.id.value);
         let seat = items::LoweringScope::of(at, activity);
         self.chain.tails.clear();
-        self.chain.add(&entry, activity.id.span, Kind::Activity, Some(seat.seat(&activity.id.value, None)));
+        let node = self.chain.add(&entry, activity.id.span, Kind::Activity, Some(seat.seat(&activity.id.value, None)));
+        activity.name.as_ref().unwrap_or(&activity.id).value.clone_into(&mut node.name);
         let skipped = Trigger::Outcome(Spanned { value: crate::value::SKIPPED.into(), span: activity.id.span });
         let left_out = self.skip_target(activity);
         self.chain.edge(&entry, activity.id.span, &left_out, skipped);
@@ -243,12 +245,12 @@ impl<'f> Lowering<'f, '_> {
     /// Adds the contents of an activity, from its entry to its exit.
     fn contents(&mut self, seat: &items::LoweringScope<'f>) {
         let activity = seat.activity;
-        self.actions(seat, "enter", &activity.entry_actions);
+        self.actions(seat, ["enter", "On entry"], &activity.entry_actions);
         self.items(seat);
         for (nth, trigger) in activity.triggers.iter().enumerate() {
             self.trigger(seat, &seat.prefix, nth, trigger);
         }
-        self.actions(seat, "exit", &activity.exit_actions);
+        self.actions(seat, ["exit", "On exit"], &activity.exit_actions);
     }
 
     fn activities(&self) -> &'f [Activity] {
@@ -261,7 +263,8 @@ impl<'f> Lowering<'f, '_> {
         for mode in self.file.modes.iter().filter(|mode| mode.leaves_out(id)) {
             let Some(active) = self.names.is_active(&mode.id.value) else { continue };
             let switch = NodeId::from(format!("{id}.mode.{}", mode.id.value));
-            self.chain.add(&switch, mode.id.span, Kind::Switch, Some(seat.seat(id, None)));
+            let node = self.chain.add(&switch, mode.id.span, Kind::Switch, Some(seat.seat(id, None)));
+            node.name = format!("{}?", mode.name());
             self.chain.edge(&switch, mode.id.span, to, Trigger::When(Spanned { value: active, span: mode.id.span }));
         }
     }
