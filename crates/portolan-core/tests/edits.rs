@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use portolan_core::dialect::editing::{Forms, Operation, edit};
 use portolan_core::dialect::{self, Strictness};
-use portolan_core::graph::{Graph, Kind};
+use portolan_core::graph::{Edge, Graph, Kind, Trigger};
 use portolan_core::source::{Piece, Source, Span};
 use portolan_core::value::NodeId;
 use proptest::prelude::*;
@@ -160,7 +160,7 @@ proptest! {
                 }
                 // An edge with another outcome stands elsewhere where edges are fields of their nodes.
                 let removals: &[&str] = match dialect.name {
-                    "toolgraph" | "states" => &["delete", "disconnect", "outcome"],
+                    "toolgraph" | "states" | "activity" => &["delete", "disconnect", "outcome"],
                     _ => &["delete", "disconnect"],
                 };
                 let is_removal = removals.contains(&wanted["is"].as_str().expect("a word"));
@@ -349,6 +349,19 @@ fn check_activities(before: &Graph, now: &Graph, wanted: &Value, select: Option<
         }
         "connect" => assert!(ways(now, &text("from"), &text("to")) > 0, "{}", told()),
         "reconnect" => assert!(ways(now, edge().from.value.as_str(), &text("to")) > 0, "{}", told()),
+        // The switch behind the last step comes with the first condition, and goes with the last.
+        "outcome" => {
+            let (from, to, on) = (edge().from.value.as_str(), edge().to.value.as_str(), wanted["on"].as_str());
+            let steps = |graph: &Graph| ids(graph).into_iter().filter(|id| !id.ends_with(".leave")).collect::<Vec<_>>();
+            assert_eq!(steps(before), steps(now), "{}", told());
+            let is_taken_on = |edge: &Edge| match &edge.on {
+                Trigger::When(condition) => Some(condition.value.text()) == on.map(str::to_owned),
+                Trigger::Outcome(outcome) => Some(outcome.value.as_str()) == on,
+                Trigger::Done => on.is_none(),
+            };
+            let leads = |edge: &&Edge| owner(edge.from.value.as_str()) == owner(from) && edge.to.value.as_str() == to;
+            assert!(now.edges.iter().filter(leads).any(is_taken_on), "{}", told());
+        }
         "disconnect" => {
             let (from, to) = (edge().from.value.as_str(), edge().to.value.as_str());
             let switch = portolan_core::value::NodeId::from(format!("{}.leave", owner(from)));

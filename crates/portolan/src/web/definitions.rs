@@ -13,7 +13,7 @@ use portolan_core::diagnostic::{Diagnostic, clip};
 use portolan_core::dialect::RunAs;
 use portolan_core::dialect::editing::{self, EditError, FormField, Forms, NodeForm, Operation};
 use portolan_core::graph::{Graph, Kind};
-use portolan_core::present::{Drawing, NodeOffsets};
+use portolan_core::present::{Drawing, DrawnEdge, NodeOffsets};
 use portolan_core::source::NamedText;
 use portolan_runtime::author::{OnDisk, Saved, save};
 use portolan_runtime::digest::Digest;
@@ -119,7 +119,7 @@ fn line(service: &Service, id: &str, open: &BTreeMap<String, usize>) -> Line {
         dialect: dialect_word(&sketch),
         source: sketch.origin.word(),
         file: (sketch.origin != Origin::Catalog).then(|| shown_name(library, &sketch.source.name)),
-        steps: root.map_or(0, |root| root.nodes.len()),
+        steps: root.map_or(0, editing::written_nodes),
         errors,
         warnings: sketch.faults.len() - errors,
         led: is_led(&sketch),
@@ -192,6 +192,8 @@ struct Whole<'s> {
     palette: &'static [NodeForm],
     #[serde(rename = "fields")]
     own_fields: &'static [FormField],
+    /// The form of an edge's condition. `None` if no edge has one.
+    condition: Option<&'static FormField>,
     #[serde(flatten)]
     checked: Checked,
 }
@@ -240,8 +242,8 @@ pub(super) struct Checked {
     /// Whether the text parsed far enough to be drawn.
     sound: bool,
     drawing: Option<Drawing>,
-    /// The place of each edge in the text, by its name in the drawing.
-    edges: BTreeMap<String, Place>,
+    /// The text of each edge, by its name in the drawing.
+    edges: BTreeMap<String, EdgeText>,
     problems: Vec<Problem>,
     /// Whether the analysis of all runs was not finished in time, so that there may be more problems.
     undecided: bool,
@@ -249,6 +251,16 @@ pub(super) struct Checked {
     own: Own,
     /// How long the analysis took, in microseconds.
     took: u64,
+}
+
+/// The text of an edge.
+#[derive(Serialize)]
+struct EdgeText {
+    #[serde(flatten)]
+    place: Place,
+    /// Its condition as it is written, empty if it has none. Absent if it cannot have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    condition: Option<String>,
 }
 
 /// The form values of the definition itself.
@@ -277,7 +289,7 @@ fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
     let checked = checked(library, &sketch, &texts, None, &Folds::default(), begun);
     let root = sketch.roots.first().and_then(|root| sketch.graphs.get(root));
     let roots = sketch.roots.iter().filter_map(|id| Root::of(&sketch, id));
-    let editing = sketch.dialect.and_then(|dialect| dialect.editing);
+    let editing = sketch.dialect.and_then(|dialect| dialect.editing.as_ref());
     let told = Whole {
         id,
         name: root.map_or(id, |root| &root.name),
@@ -291,6 +303,7 @@ fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
         editable: editing.is_some(),
         palette: editing.map_or(&[], |editing| editing.kinds),
         own_fields: editing.map_or(&[], |editing| editing.own),
+        condition: editing.and_then(editing::Editing::condition),
         checked,
     };
     serde_json::to_value(&told).map_err(broken)
@@ -402,7 +415,9 @@ fn checked(
     let about =
         told.map(|(drawing, graph)| about(drawing, &sketch.graphs, graph, Some(&places), forms.as_ref(), &origins));
     let edges = drawing.iter().flat_map(|drawing| &drawing.edges).filter(|edge| !edge.from.contains('/'));
-    let edges = edges.filter_map(|edge| Some((edge.id.clone(), places.place(edge.span?)))).collect();
+    let condition = |edge: &DrawnEdge| forms.as_ref()?.condition(graph?.edges.get(edge.number?)?);
+    let text = |edge: &DrawnEdge| Some(EdgeText { place: places.place(edge.span?), condition: condition(edge) });
+    let edges = edges.filter_map(|edge| Some((edge.id.clone(), text(edge)?))).collect();
     let own = Own { values: forms.map(|forms| forms.own()).unwrap_or_default() };
     let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
     let (sound, about) = (drawing.is_some(), about.unwrap_or_default());

@@ -20,6 +20,8 @@ pub struct NodeForm {
     pub outcomes: bool,
     /// Whether the edges that leave it may have labels.
     pub labels: bool,
+    /// Whether a new edge that leaves it may have a condition.
+    pub conditions: bool,
     /// Whether one can be added by itself; a join comes with its fork.
     pub addable: bool,
     /// Whether its nodes cannot change to another kind, nor others to it.
@@ -106,6 +108,7 @@ pub(in crate::dialect) const fn form(
         fields,
         outcomes: false,
         labels: false,
+        conditions: false,
         addable: true,
         apart: false,
         unplaced: Unplaced::Unconnected,
@@ -147,6 +150,11 @@ impl NodeForm {
     /// Lets the edges of its nodes have a label.
     pub(in crate::dialect) const fn with_labels(self) -> NodeForm {
         NodeForm { labels: true, ..self }
+    }
+
+    /// Lets new edges of its nodes have a condition.
+    pub(in crate::dialect) const fn with_conditions(self) -> NodeForm {
+        NodeForm { conditions: true, ..self }
     }
 
     /// Prevents adding such a node by itself.

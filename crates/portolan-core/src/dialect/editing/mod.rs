@@ -19,13 +19,14 @@ use serde_json::{Map, Value};
 
 use super::Dialect;
 use crate::diagnostic::{clip, list};
-use crate::graph::{Graph, Node};
+use crate::graph::{Edge, Graph, Node};
 use crate::source::{Edit, MAX_SOURCE_BYTES, NamedText, PathStep, Source, Span, Tree, edited};
 
 pub(crate) use changes::{Changes, text_of};
 pub use forms::{FieldKind, FormField, NodeForm, Unplaced};
 pub(super) use forms::{field, form, retries};
 pub(super) use mentions::Mentions;
+pub use page::written_nodes;
 pub(crate) use page::{Page, Place, fresh};
 pub(super) use pen::{Pen, filled, identifier, rule_of};
 
@@ -43,20 +44,36 @@ pub struct Editing {
     pub(crate) own_place: Option<fn(&Page<'_>, &str) -> Place>,
     /// The content of a node of another kind. If `None`, a required field begins with its first allowed word.
     pub(crate) begun: Option<Begun>,
+    /// The conditions of edges. `None` if no edge has one.
+    pub(crate) conditions: Option<Conditions>,
     /// Older words for kinds, each with its present word.
     pub(crate) old_kinds: &'static [(&'static str, &'static str)],
     /// Returns the edits of an operation that depends on the dialect.
     pub(crate) edits: fn(&Page<'_>, &Operation) -> Edits,
 }
 
+/// The conditions of the edges of a dialect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conditions {
+    /// The form of a condition, with its syntax.
+    pub(crate) field: FormField,
+    /// Returns the condition of an edge as it is written, empty if it has none; `None` if the edge cannot have one.
+    pub(crate) of: fn(&Page<'_>, &Edge) -> Option<String>,
+}
+
 impl Editing {
+    /// Returns the form of an edge's condition.
+    pub fn condition(&self) -> Option<&FormField> {
+        self.conditions.as_ref().map(|conditions| &conditions.field)
+    }
+
     /// Creates the editing for nodes whose kind is the field they have, with all fields of the definition at the top.
     pub(in crate::dialect) const fn of(
         kinds: &'static [NodeForm],
         own: &'static [FormField],
         edits: fn(&Page<'_>, &Operation) -> Edits,
     ) -> Editing {
-        Editing { kinds, own, kind_field: None, own_place: None, begun: None, old_kinds: &[], edits }
+        Editing { kinds, own, kind_field: None, own_place: None, begun: None, conditions: None, old_kinds: &[], edits }
     }
 
     fn own(&self, page: &Page<'_>, field: &str) -> Place {
@@ -171,7 +188,7 @@ pub enum Operation {
         from: String,
         /// The node that it enters.
         to: String,
-        /// The outcome that takes it.
+        /// The outcome or the condition that takes it.
         on: Option<String>,
     },
     /// Removes an edge.
@@ -186,11 +203,11 @@ pub enum Operation {
         /// The new target.
         to: String,
     },
-    /// Changes the outcome that takes an edge.
+    /// Changes the outcome or the condition that takes an edge.
     Outcome {
         /// The edge.
         edge: usize,
-        /// The outcome; `None` for any that counts as done.
+        /// The outcome or the condition; `None` for any outcome that counts as done.
         on: Option<String>,
     },
     /// Changes the label of an edge, which is for people.
@@ -489,6 +506,11 @@ impl<'f> Forms<'f> {
         let form = self.editing.form(node, tree);
         let values = form.map(|form| held(tree, form.fields)).unwrap_or_default();
         Some(NodeValues { span: tree.span, word: form.map(|form| form.kind), values })
+    }
+
+    /// Returns the condition of an edge as it is written, empty if it has none; `None` if the edge cannot have one.
+    pub fn condition(&self, edge: &Edge) -> Option<String> {
+        (self.editing.conditions?.of)(&self.page, edge)
     }
 
     /// Returns the values of the definition itself.

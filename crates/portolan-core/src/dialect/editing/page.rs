@@ -130,7 +130,7 @@ impl<'p> Page<'p> {
 
     /// Returns the place of a node's object with its tree; `None` if the node has no text of its own.
     pub(super) fn object_of(&self, node: &Node) -> Option<(Place, &Tree)> {
-        let (mut place, tree) = self.index.named(node.span, &self.trees).filter(|_| self.is_written(node))?;
+        let (mut place, tree) = self.index.named(node.span, &self.trees).filter(|_| is_written(self.graph, node))?;
         // A node with a step path is an item of a list, or a file: its name may be nested deeper inside it.
         if node.seat.is_none() || !matches!(place.at.last(), Some(PathStep::Key(_))) {
             return Some((place, tree));
@@ -198,14 +198,6 @@ impl<'p> Page<'p> {
         self.tree(place).and_then(Tree::as_str)
     }
 
-    /// Returns whether a node has text of its own rather than being derived. Inside activities, a node has text if its
-    /// id ends in the written name; derived nodes (a condition before it, the end of its passes) have a longer one.
-    fn is_written(&self, node: &Node) -> bool {
-        let Some(seat) = &node.seat else { return self.graph.activities.is_empty() };
-        let is_one = matches!(node.kind, Kind::Activity | Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Loop(_));
-        is_one && node.id.as_str().rsplit('.').next() == Some(seat.id.as_str())
-    }
-
     /// Returns the index of the item of `list` that contains a span.
     pub(crate) fn item_at(&self, list: &Place, span: Span) -> Option<usize> {
         let TreeKind::Array(items) = &self.tree(list)?.kind else { return None };
@@ -236,6 +228,19 @@ impl<'p> Page<'p> {
         let at = entries.iter().position(|entry| entry.key.value == key)?;
         entries.get(at + 1).map(|entry| entry.key.value.clone())
     }
+}
+
+/// Returns whether a node has text of its own rather than being derived. Inside activities, a node has text if its
+/// id ends in the written name; derived nodes (a condition before it, the end of its passes) have a longer one.
+fn is_written(graph: &Graph, node: &Node) -> bool {
+    let Some(seat) = &node.seat else { return graph.activities.is_empty() };
+    let is_one = matches!(node.kind, Kind::Activity | Kind::Work { .. } | Kind::Checkpoint { .. } | Kind::Loop(_));
+    is_one && node.id.as_str().rsplit('.').next() == Some(seat.id.as_str())
+}
+
+/// Returns the number of nodes that have text of their own.
+pub fn written_nodes(graph: &Graph) -> usize {
+    graph.nodes.iter().filter(|node| node.span != Span::default() && is_written(graph, node)).count()
 }
 
 /// Returns a free id: the wanted one, or one with a number appended.

@@ -129,14 +129,20 @@ pub(in crate::dialect) fn filled(node: impl Into<Value>, values: Option<&Map<Str
     node
 }
 
-/// Returns a JSON Logic rule that holds if and only if a JSONata expression does.
+/// Returns a JSON Logic rule: the given one, or one that holds if and only if the given JSONata expression does.
 pub(in crate::dialect) fn rule_of(expression: &str) -> Result<Value, EditError> {
+    let help = || "write a condition such as `$.list.count > 3`".to_owned();
+    // Read as JSONata, a rule would be an object, and so always hold.
+    if let Ok(rule @ Value::Object(_)) = serde_json::from_str(expression) {
+        JsonLogic::parse(&rule).map_err(|fault| EditError::new(fault.message, fault.help.unwrap_or_else(help)))?;
+        return Ok(rule);
+    }
     let rule = json!({ "var": expression });
     if Jsonata::parse(expression).is_ok() && JsonLogic::parse(&rule).is_ok() {
         return Ok(rule);
     }
-    let message = format!("`{}` is not a JSONata expression", clip(expression));
-    Err(EditError::new(message, "write a condition such as `$.list.count > 3`"))
+    let message = format!("`{}` is neither a JSONata expression nor a rule of JSON Logic", clip(expression));
+    Err(EditError::new(message, help()))
 }
 
 impl Page<'_> {

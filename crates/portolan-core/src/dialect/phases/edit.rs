@@ -23,7 +23,8 @@ const OWN: &[FormField] = &[
     field("title", "Title", FieldKind::Text, "The display name of the workflow."),
     field("description", "Description", FieldKind::Long, "What it is for, and when to use it."),
     field("version", "Version", FieldKind::Text, "The version of this definition, for people."),
-    field("iterationCap", "Ways back", FieldKind::Number, "How many times a task can go back; 5 by default."),
+    field("iterationCap", "Ways back", FieldKind::Number, "How many times a task can go back to an earlier phase.")
+        .by_default(super::lower::DEFAULT_CAP),
     field(
         "fields",
         "Claims",
@@ -40,7 +41,12 @@ const KINDS: &[NodeForm] = &[form(
         field("title", "Title", FieldKind::Text, "The display name of the phase."),
         field("description", "Description", FieldKind::Long, "What it is for, in one sentence."),
         field("prompt", "Prompt", FieldKind::Long, "What the agent is told to do in it."),
-        field("accept", "Checks", FieldKind::Json, "What must hold when it is left: gates, commands, files."),
+        field(
+            "accept",
+            "Checks",
+            FieldKind::Json,
+            "What must hold when it is left: gates, commands, files. A check that fails keeps the task in the phase.",
+        ),
         field("allow", "Tools allowed", FieldKind::List, "The only tools allowed in this phase."),
         field("deny", "Tools denied", FieldKind::List, "Tools not allowed in this phase."),
     ],

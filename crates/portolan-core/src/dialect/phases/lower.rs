@@ -17,7 +17,7 @@ use crate::source::{Source, Span, Spanned, Tree};
 use crate::value::{NodeId, Outcome};
 
 /// The default of how many times a run may go back.
-const DEFAULT_CAP: u32 = 5;
+pub(super) const DEFAULT_CAP: u32 = 5;
 
 /// Lowers a parsed file of phases.
 ///

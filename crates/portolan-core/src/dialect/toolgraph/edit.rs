@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::dialect::editing::{Done, EditError, Editing, Edits, Operation, Page, Pen, Place, rule_of};
+use crate::dialect::editing::{Conditions, Done, EditError, Editing, Edits, Operation, Page, Pen, Place, rule_of};
 use crate::graph::{Edge, Kind, Node};
 use crate::source::{PathStep, Tree};
 use crate::value::{FAILED, PASSED};
@@ -24,6 +24,7 @@ pub(super) const EDITING: Editing = Editing {
     kind_field: Some("type"),
     own_place: Some(own_place),
     begun: Some(nodes::of_kind),
+    conditions: Some(Conditions { field: kinds::CONDITION, of: written_condition }),
     old_kinds: &[("mcp_tool", "mcp")],
     ..Editing::of(kinds::KINDS, kinds::OWN, edits)
 };
@@ -243,6 +244,19 @@ fn spot(sheet: &Sheet<'_>, place: &Place) -> Spot {
         }
         PathStep::Key(_) => Spot::Next,
     }
+}
+
+/// Returns the condition of an edge that leaves a switch: as JSONata if its rule is just that.
+fn written_condition(page: &Page<'_>, edge: &Edge) -> Option<String> {
+    let sheet = Sheet::of(page).ok()?;
+    let holder = match spot(&sheet, &sheet.written(edge).ok()?) {
+        Spot::Condition(holder) => holder,
+        Spot::Next => return (page.node(edge.from.value.as_str()).ok()?.kind == Kind::Switch).then(String::new),
+        Spot::Branch(_) | Spot::GoTo(_) | Spot::Failing => return None,
+    };
+    let Some(rule) = page.value(&holder.with("rule")) else { return Some(String::new()) };
+    let expression = rule.as_object().filter(|rule| rule.len() == 1).and_then(|rule| rule.get("var")?.as_str());
+    Some(expression.map_or_else(|| rule.to_string(), str::to_owned))
 }
 
 fn disconnect(sheet: &Sheet<'_>, number: usize) -> Edits {

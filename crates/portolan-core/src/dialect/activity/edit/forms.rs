@@ -25,6 +25,12 @@ const TECHNIQUE: FormField =
     field("technique", "Technique", FieldKind::Json, "How it is done: the name of a technique.").or("skill");
 const WHEN: FormField =
     field("when", "Only when", FieldKind::Expression, "The condition under which it is done.").or("condition");
+pub(super) const CONDITION: FormField = field(
+    "condition",
+    "Condition",
+    FieldKind::Expression,
+    "Over the variables, such as `state == done && !late`; without one, the edge is always open. The first open one is taken.",
+);
 const REQUIRED: FormField =
     field("required", "Required", FieldKind::Boolean, "Whether it must be done; otherwise it can be skipped.");
 const OUTPUTS: FormField = field("outputs", "Reports", FieldKind::Json, "The variables that it sets.");
@@ -138,6 +144,7 @@ pub(super) const KINDS: &[NodeForm] = &[
             field("notes", "Notes", FieldKind::List, "What else is worth knowing."),
         ],
     )
+    .with_conditions()
     .apart()
     .unsaid(|node| matches!(node.kind, Kind::Activity)),
 ];

@@ -4,6 +4,7 @@
 
 mod add;
 mod carry;
+mod conditions;
 mod files;
 mod forms;
 mod names;
@@ -12,15 +13,18 @@ mod take;
 mod tests;
 mod ways;
 
-use crate::dialect::editing::{Done, EditError, Editing, Edits, Operation, Page, Place};
+use crate::dialect::editing::{Conditions, EditError, Editing, Edits, Operation, Page, Place};
 use crate::graph::{Kind, Node};
 use crate::source::fields::FaultList;
 use crate::source::{PathStep, Source, Span, Spanned};
 
 use super::reader::Reader;
 
-pub(super) const EDITING: Editing =
-    Editing { kind_field: Some("kind"), ..Editing::of(forms::KINDS, forms::OWN, edits) };
+pub(super) const EDITING: Editing = Editing {
+    kind_field: Some("kind"),
+    conditions: Some(Conditions { field: forms::CONDITION, of: conditions::of }),
+    ..Editing::of(forms::KINDS, forms::OWN, edits)
+};
 
 fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
     match operation {
@@ -31,7 +35,7 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Connect { from, to, on } => ways::connect(page, from, to, on.as_deref()),
         Operation::Disconnect { edge } => ways::disconnect(page, *edge),
         Operation::Reconnect { edge, to } => ways::reconnect(page, *edge, to),
-        Operation::Outcome { edge, on } => outcome(page, *edge, on.as_deref()),
+        Operation::Outcome { edge, on } => conditions::change(page, page.edge(*edge)?, on.as_deref()),
         Operation::Rename { node, to } => take::rename(page, node, to),
         Operation::Delete { nodes } => take::delete(page, nodes),
         Operation::Duplicate { node } => add::duplicate(page, node),
@@ -40,16 +44,6 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Label { .. } => unreachable!("its edges have no labels"),
         Operation::Set { .. } | Operation::Kind { .. } => unreachable!("all formats set fields alike"),
     }
-}
-
-fn outcome(page: &Page<'_>, edge: usize, on: Option<&str>) -> Edits {
-    let own = page.edge(edge)?.on.outcome().map(|outcome| outcome.as_str());
-    if own == on {
-        return Ok(Done::default());
-    }
-    let message =
-        "transitions between activities depend on conditions, and answers lead to the activity that they name";
-    Err(EditError::new(message, "edit the condition, or the answers of the checkpoint"))
 }
 
 /// A node that has text of its own, and its place.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{names, written};
+use super::{conditions, names, written};
 use crate::dialect::editing::{Changes, EditError, Edits, Page, Place, text_of};
 use crate::graph::{Edge, Kind, Node, Trigger};
 use crate::source::{Span, Tree, TreeKind};
@@ -150,21 +150,37 @@ pub(super) fn connect(page: &Page<'_>, from: &str, to: &str, on: Option<&str>) -
         answer(page, node, on.unwrap_or_default())?.lead(page, to, &mut changes);
         return Ok(changes.done(page));
     }
-    if on.is_some() {
-        let message = "transitions between activities depend on conditions, not on outcomes";
-        return Err(EditError::new(message, "connect them without an outcome, and give the transition a condition"));
-    }
     let activity = leaving(page, node)?;
+    if let Some(condition) = on {
+        return conditional(page, &activity, to, condition);
+    }
     if let Some(way) = open(page, &activity) {
         let message = format!("`{from}` already has a transition that is always open{}", leads_to(page, &way));
-        let help = "change the target of that transition, or give it a condition in the text (`when`) first";
+        let help = "change the target of that transition, give it a condition first, or give the new one a condition";
         return Err(EditError::new(message, help));
     }
     Way::Nothing(activity).lead(page, to, &mut changes);
     Ok(changes.done(page))
 }
 
-fn leads_to(page: &Page<'_>, way: &Way) -> String {
+/// Adds a transition with a condition, before the one that is always open.
+fn conditional(page: &Page<'_>, activity: &Place, to: &str, condition: &str) -> Edits {
+    if !page.items(&activity.with("decisions")).is_empty() {
+        let message = "the activity is left by a decision, whose branches have names";
+        return Err(EditError::new(message, "add a branch to `decisions` in the text"));
+    }
+    let (key, value) = conditions::read(condition)?;
+    let list = activity.with("transitions");
+    let nth = match open(page, activity) {
+        Some(Way::Transition(place)) => place.number().unwrap_or_default(),
+        _ => page.items(&list).len(),
+    };
+    let mut changes = Changes::default();
+    changes.put(page, &list, nth, json!({ "to": to, key: value }));
+    Ok(changes.done(page))
+}
+
+pub(super) fn leads_to(page: &Page<'_>, way: &Way) -> String {
     let (Way::Transition(place) | Way::Branch(place)) = way else { return String::new() };
     let to = page.tree(place).and_then(|tree| text_of(tree, "to").or_else(|| text_of(tree, "transitionTo")));
     to.map_or(String::new(), |to| format!(": to `{to}`"))

@@ -6,6 +6,13 @@ use crate::dialect::editing::state::{
 };
 use crate::dialect::editing::{FieldKind, FormField, NodeForm, field, form, retries};
 
+pub(super) const CONDITION: FormField = field(
+    "condition",
+    "Condition",
+    FieldKind::Expression,
+    "JSONata such as `$.list.count > 3`, or a rule of JSON Logic; without one, the edge is taken if no condition holds.",
+);
+
 /// The fields of the file, which all its tools share.
 pub(super) const OF_FILE: &[&str] = &["version", "server", "mcpServers", "servers", "executionLimits", "redact"];
 
@@ -91,7 +98,8 @@ pub(super) const KINDS: &[NodeForm] = &[
             .required(),
         ],
     )
-    .with_outcomes(),
+    .with_outcomes()
+    .with_conditions(),
     form(
         "parallel",
         "Parallel",

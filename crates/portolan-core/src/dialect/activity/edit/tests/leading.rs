@@ -1,9 +1,10 @@
 //! Edges from activity to activity.
 
-use expect_test::expect;
-use serde_json::json;
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
 
 use super::{TODAY, check, check_first, check_in};
+use crate::dialect::editing::Forms;
 use crate::dialect::{self, Strictness};
 use crate::graph::Edge;
 use crate::source::Source;
@@ -22,7 +23,7 @@ fn ways_lead_from_activity_to_activity() {
         json!({ "is": "connect", "from": "read", "to": "write" }),
         expect![[r#"
             `read` already has a transition that is always open: to `file`
-            help: change the target of that transition, or give it a condition in the text (`when`) first
+            help: change the target of that transition, give it a condition first, or give the new one a condition
         "#]],
     );
     check(
@@ -31,13 +32,6 @@ fn ways_lead_from_activity_to_activity() {
         a.yaml:16
         -          - { id: yes, label: Yes }
         +          - { id: yes, label: Yes, effect: { transitionTo: write } }
-    "#]],
-    );
-    check(
-        json!({ "is": "connect", "from": "file", "to": "read", "on": "odd" }),
-        expect![[r#"
-        transitions between activities depend on conditions, not on outcomes
-        help: connect them without an outcome, and give the transition a condition
     "#]],
     );
     check(
@@ -66,7 +60,11 @@ fn ways_lead_from_activity_to_activity() {
 
 /// Returns the index of the edge from a node to another.
 fn edge(from: &str, to: &str) -> usize {
-    let (graph, _) = dialect::parse(&Source::new("a.yaml", TODAY), Strictness::Strict).first();
+    edge_in(TODAY, from, to)
+}
+
+fn edge_in(text: &str, from: &str, to: &str) -> usize {
+    let (graph, _) = dialect::parse(&Source::new("a.yaml", text), Strictness::Strict).first();
     let edges = graph.expect("it can be drawn").edges;
     let is_it = |edge: &Edge| edge.from.value.as_str() == from && edge.to.value.as_str() == to;
     edges.iter().position(is_it).expect("there is one")
@@ -172,13 +170,6 @@ fn an_edge_is_taken_away_where_it_is_written() {
         help: edit the text
     "#]],
     );
-    check(
-        json!({ "is": "outcome", "edge": edge("file", "done"), "on": "odd" }),
-        expect![[r#"
-        transitions between activities depend on conditions, and answers lead to the activity that they name
-        help: edit the condition, or the answers of the checkpoint
-    "#]],
-    );
 }
 
 #[test]
@@ -212,4 +203,205 @@ activities:
             +          - { id: no, label: No, effect: { transitionTo: find } } # again
         "#]],
     );
+}
+
+#[test]
+fn a_transition_has_another_condition() {
+    let on = |from: &str, to: &str, on: Option<&str>| json!({ "is": "outcome", "edge": edge(from, to), "on": on });
+    check(
+        on("read.leave", "write", Some("urgent == false")),
+        expect![[r#"
+        a.yaml:21
+        -      - { to: write, when: urgent } # now
+        +      - { to: write, when: urgent == false } # now
+    "#]],
+    );
+    check(
+        on("read.leave", "file", Some("!urgent")),
+        expect![[r#"
+        a.yaml:23
+        +        when: "!urgent"
+    "#]],
+    );
+    check(
+        on("read.leave", "write", Some(r#"{ "type": "simple", "variable": "urgent", "operator": "exists" }"#)),
+        expect![[r#"
+        a.yaml:21
+        -      - { to: write, when: urgent } # now
+        +      - { to: write, condition: { type: simple, variable: urgent, operator: exists } } # now
+    "#]],
+    );
+    check(
+        on("read.leave", "write", None),
+        expect![[r#"
+        another edge is already always open: to `file`
+        help: give that one a condition first
+    "#]],
+    );
+    check(on("read.leave", "file", None), expect![""]);
+    check(
+        on("read.leave", "write", Some("urgent =")),
+        expect![[r#"
+        `=` is not allowed here
+        help: write a comparison with `==`
+    "#]],
+    );
+    check(
+        on("read.leave", "write", Some("{ urgent")),
+        expect![[r#"
+        the condition is not valid JSON: key must be a string at line 1 column 3
+        help: write it as `state == done`, or as a JSON object
+    "#]],
+    );
+    check(
+        on("file", "done", Some("urgent")),
+        expect![[r#"
+        no transition is written there: without one, the work is done
+        help: connect the activity with another one, on a condition
+    "#]],
+    );
+    check(
+        on("start", "read", Some("urgent")),
+        expect![[r#"
+        this format cannot express that this edge depends on a condition
+        help: edit the text
+    "#]],
+    );
+    check(
+        on("read.sure", "file", Some("urgent")),
+        expect![[r#"
+        the answers of a checkpoint lead on without a condition
+        help: give another answer that leads elsewhere, or give the checkpoint itself a condition
+    "#]],
+    );
+}
+
+#[test]
+fn a_new_transition_with_a_condition_comes_before_the_open_one() {
+    check(
+        json!({ "is": "connect", "from": "read", "to": "read", "on": "!urgent" }),
+        expect![[r#"
+        a.yaml:22
+        +      - to: read
+        +        when: "!urgent"
+    "#]],
+    );
+    check(
+        json!({ "is": "connect", "from": "file", "to": "read", "on": "urgent" }),
+        expect![[r#"
+        a.yaml:25
+        +    transitions:
+        +      - to: read
+        +        when: urgent
+    "#]],
+    );
+    check(
+        json!({ "is": "connect", "from": "file", "to": "read", "on": "urgent =" }),
+        expect![[r#"
+        `=` is not allowed here
+        help: write a comparison with `==`
+    "#]],
+    );
+    check_in(
+        &[("a.yaml", DECIDED)],
+        json!({ "is": "connect", "from": "try", "to": "try", "on": "good" }),
+        expect![[r#"
+        the activity is left by a decision, whose branches have names
+        help: add a branch to `decisions` in the text
+    "#]],
+    );
+}
+
+const DECIDED: &str = "id: d
+version: 1.0.0
+title: D
+variables: [{ name: good, type: boolean, default: false }]
+activities:
+  - id: try
+    decisions:
+      - id: which
+        branches:
+          - { id: again, transitionTo: try, condition: { type: simple, variable: good, operator: ==, value: false } }
+          - { id: on, transitionTo: tell, isDefault: true }
+    steps:
+      - { id: make, kind: step }
+  - { id: tell, steps: [{ id: it, kind: step }], transitions: [{ to: try, condition: good }, { to: last }] }
+  - { id: last, transitions: [{ to: try, when: good }, { to: tell, when: '!good' }] }
+";
+
+#[test]
+fn a_branch_of_a_decision_has_another_condition() {
+    let on = |from: &str, to: &str, on: Option<&str>| {
+        let edge = edge_in(DECIDED, from, to);
+        json!({ "is": "outcome", "edge": edge, "on": on })
+    };
+    let check = |operation: Value, expected: Expect| check_in(&[("a.yaml", DECIDED)], operation, expected);
+    check(
+        on("try.leave", "try", Some("good == false")),
+        expect![[r#"
+        a.yaml:10
+        -          - { id: again, transitionTo: try, condition: { type: simple, variable: good, operator: ==, value: false } }
+        +          - { id: again, transitionTo: try, condition: good == false }
+    "#]],
+    );
+    check(
+        on("try.leave", "tell", Some("good")),
+        expect![[r#"
+        a.yaml:11
+        -          - { id: on, transitionTo: tell, isDefault: true }
+        +          - { id: on, transitionTo: tell, when: good }
+    "#]],
+    );
+    check(
+        on("try.leave", "try", None),
+        expect![[r#"
+        another edge is already always open: to `tell`
+        help: give that one a condition first
+    "#]],
+    );
+    check(
+        on("tell.leave", "try", Some("!good")),
+        expect![[r#"
+        a.yaml:14
+        -  - { id: tell, steps: [{ id: it, kind: step }], transitions: [{ to: try, condition: good }, { to: last }] }
+        +  - { id: tell, steps: [{ id: it, kind: step }], transitions: [{ to: try, condition: "!good" }, { to: last }] }
+    "#]],
+    );
+    check(
+        on("last.leave", "try", None),
+        expect![[r#"
+        a.yaml:15
+        -  - { id: last, transitions: [{ to: try, when: good }, { to: tell, when: '!good' }] }
+        +  - { id: last, transitions: [{ to: try, isDefault: true }, { to: tell, when: '!good' }] }
+    "#]],
+    );
+    check(
+        on("last.leave", "tell", None),
+        expect![[r#"
+        a.yaml:15
+        -  - { id: last, transitions: [{ to: try, when: good }, { to: tell, when: '!good' }] }
+        +  - { id: last, transitions: [{ to: try, when: good }, { to: tell }] }
+    "#]],
+    );
+}
+
+#[test]
+fn the_condition_of_an_edge_is_shown_as_it_is_written() {
+    let source = Source::new("a.yaml", DECIDED);
+    let (graph, _) = dialect::parse(&source, Strictness::Strict).first();
+    let graph = graph.expect("it can be drawn");
+    let forms = Forms::of(&super::super::super::DIALECT, &source, &graph).expect("it can be edited");
+    let lines = graph
+        .edges
+        .iter()
+        .filter_map(|edge| Some(format!("{} -> {}: {}\n", edge.from.value, edge.to.value, forms.condition(edge)?)));
+    expect![[r#"
+        try.leave -> try: {"type":"simple","variable":"good","operator":"==","value":false}
+        try.leave -> tell: 
+        tell.leave -> try: good
+        tell.leave -> last: 
+        last.leave -> try: good
+        last.leave -> tell: !good
+    "#]]
+    .assert_eq(&lines.collect::<String>());
 }

@@ -197,9 +197,9 @@ fn nodes_are_connected_where_the_field_is_free() {
         "t",
         &[json!({ "is": "connect", "from": "which", "to": "list", "on": "list.(" })],
         expect![[r#"
-        refused: `list.(` is not a JSONata expression
-        help: write a condition such as `$.list.count > 3`
-    "#]],
+            refused: `list.(` is neither a JSONata expression nor a rule of JSON Logic
+            help: write a condition such as `$.list.count > 3`
+        "#]],
     );
     let anew = [json!({ "is": "disconnect", "edge": 4 }), json!({ "is": "connect", "from": "shape", "to": "list" })];
     check(
@@ -233,6 +233,25 @@ fn nodes_are_connected_where_the_field_is_free() {
 
 #[test]
 fn an_edge_has_another_outcome() {
+    let rule = r#"{ ">": [{ "var": "$.list.count" }, 4] }"#;
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "outcome", "edge": 2, "on": rule })],
+        expect![[r#"
+        -          - rule: { ">": [{ var: list.count }, 3] }   # many
+        +          - rule: { ">": [{ var: $.list.count }, 4] }   # many
+    "#]],
+    );
+    check(
+        SHORT,
+        "t",
+        &[json!({ "is": "outcome", "edge": 2, "on": r#"{ "odd": [1] }"# })],
+        expect![[r#"
+        refused: `odd` is not a JSON Logic operator
+        help: the operators are `var`, `==`, `===`, `!=`, `!==`, `>`, `>=`, `<`, `<=`, `!`, `!!`, `and`, `or`, `if`, `?:`, `+`, `-`, `*`, `/`, `%`, `min`, `max`, `in`, `cat`, `substr`, `merge`, `log`, `missing`, `missing_some`, `map`, `filter`, `reduce`, `all`, `some`, `none`
+    "#]],
+    );
     check(
         SHORT,
         "t",
