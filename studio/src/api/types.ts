@@ -186,7 +186,7 @@ export interface Checked {
   drawing: Drawing | null;
   problems: Problem[];
   about: Record<string, About>;
-  edges: Record<string, Place>;
+  edges: Record<string, EdgeText>;
   own: { values: Values };
   /** Whether the analysis of all runs was not finished in time, so that there may be more problems. */
   undecided: boolean;
@@ -203,6 +203,11 @@ export interface Field {
   required: boolean;
 }
 
+/** Where an edge is written; with its condition, if it can have one. */
+export interface EdgeText extends Place {
+  condition?: string;
+}
+
 export interface Kind {
   kind: string;
   label: string;
@@ -212,6 +217,8 @@ export interface Kind {
   outcomes: boolean;
   /** Whether edges from it may have a label of their own. */
   labels: boolean;
+  /** Whether a new edge from it may have a condition. */
+  conditions: boolean;
   /** Whether one can be added: a definition may have just one of a kind. */
   addable: boolean;
   /** Whether a step of it never becomes one of another kind, nor another one of it. */
@@ -274,6 +281,8 @@ export interface Definition extends Checked {
   files: SourceFile[];
   roots: Root[];
   palette: Kind[];
+  /** The form of an edge's condition, if edges have one. */
+  condition: Field | null;
   /** The fields of the definition itself. */
   fields: Field[];
   /** Whether this dialect can be edited in the graph; otherwise only the text can. */

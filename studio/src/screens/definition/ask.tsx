@@ -1,12 +1,13 @@
-import { useState } from "react";
+import { useId, useState } from "react";
 import type { ApiError } from "../../api/client";
 import type { Checked, Definition, DrawnEdge, Operation } from "../../api/types";
 import { indexDrawing } from "../../graph/model";
+import { Coded } from "../../parts/bits";
 import { Chooser } from "../../parts/chooser";
 import { Dialog } from "../../parts/dialog";
 import { InlineFailure } from "../../parts/notice";
 import { AddDialog, RenameDialog } from "./naming";
-import { asksOutcome, type Placement } from "./places";
+import { asksCondition, asksOutcome, isTarget, type Placement } from "./places";
 import { iconOfKind, kindIcon } from "../../parts/words";
 import type { Operations } from "./session";
 
@@ -15,10 +16,14 @@ export type Ask =
   | { is: "add"; kind: string | null }
   | { is: "connect"; from: string; edge: string | null }
   | { is: "outcome"; from: string; to: string }
+  | { is: "condition"; from: string; to: string }
   | { is: "rename"; node: string }
   | { is: "kind"; node: string }
   | { is: "move"; node: string }
   | { is: "delete"; node: string };
+
+/** What stands for a condition among the outcomes; none of them is called so. */
+const CONDITION = "\u0000";
 
 interface Props {
   ask: Ask;
@@ -39,6 +44,7 @@ export function AskDialog({ ask, definition, shown, placements, operate, onAsk, 
     return refused;
   };
   const send = (operation: Operation) => sendAll([operation]);
+  const connect = (from: string, to: string, on: string) => send({ is: "connect", from, to, ...(on ? { on } : {}) });
   const graph = shown.drawing ? indexDrawing(shown.drawing) : null;
   const nameOf = (id: string) => shown.about[id]?.name ?? id;
   if (!graph) return null;
@@ -66,11 +72,12 @@ export function AskDialog({ ask, definition, shown, placements, operate, onAsk, 
         <Chooser
           label="Step that it leads to"
           title={ask.edge === null ? `Connect “${nameOf(ask.from)}” to` : `Lead the edge from “${nameOf(ask.from)}” to`}
-          choices={graph.ordered.filter((node) => !node.id.includes("/") && node.kind !== "start").map((node) => ({ id: node.id, label: node.name, detail: node.node ?? undefined, icon: kindIcon(node) }))}
+          choices={graph.ordered.filter((node) => isTarget(definition, shown, node)).map((node) => ({ id: node.id, label: node.name, detail: node.node ?? undefined, icon: kindIcon(node) }))}
           onChoose={(to) => {
             if (ask.edge !== null) return send({ is: "reconnect", edge: ask.edge, to });
-            if (!asksOutcome(definition, shown.about[ask.from])) return send({ is: "connect", from: ask.from, to });
-            onAsk({ is: "outcome", from: ask.from, to });
+            const more = asksOutcome(definition, shown.about[ask.from]) ? "outcome" : asksCondition(definition, shown, ask.from) ? "condition" : null;
+            if (more === null) return send({ is: "connect", from: ask.from, to });
+            onAsk({ is: more, from: ask.from, to });
             return Promise.resolve(null);
           }}
           onClose={close}
@@ -84,12 +91,18 @@ export function AskDialog({ ask, definition, shown, placements, operate, onAsk, 
           key="outcome"
           label="Outcome"
           title={`“${nameOf(ask.from)}” leads to “${nameOf(ask.to)}” on`}
-          choices={[...outcomes.map((on) => ({ id: on, label: on, detail: used.has(on) ? "has an edge already" : undefined })), { id: "", label: "every outcome", detail: "the edge names none" }]}
-          onChoose={(on) => send({ is: "connect", from: ask.from, to: ask.to, ...(on ? { on } : {}) })}
+          choices={[...outcomes.map((on) => ({ id: on, label: on, detail: used.has(on) ? "has an edge already" : undefined })), { id: "", label: "every outcome", detail: "the edge names none" }, ...(asksCondition(definition, shown, ask.from) ? [{ id: CONDITION, label: "a condition…", detail: "over the values so far" }] : [])]}
+          onChoose={(on) => {
+            if (on !== CONDITION) return connect(ask.from, ask.to, on);
+            onAsk({ is: "condition", from: ask.from, to: ask.to });
+            return Promise.resolve(null);
+          }}
           onClose={close}
         />
       );
     }
+    case "condition":
+      return <ConditionDialog title={`“${nameOf(ask.from)}” leads to “${nameOf(ask.to)}”`} help={definition.condition?.help ?? ""} onSend={(on) => connect(ask.from, ask.to, on)} onClose={close} />;
     case "kind":
       return (
         <Chooser
@@ -117,6 +130,39 @@ export function AskDialog({ ask, definition, shown, placements, operate, onAsk, 
       return <DeleteDialog name={nameOf(ask.node)} edges={edges} nameOf={nameOf} onSend={() => send({ is: "delete", nodes: [ask.node] })} onClose={close} />;
     }
   }
+}
+
+/** On what a new edge is taken. */
+function ConditionDialog({ title, help, onSend, onClose }: { title: string; help: string; onSend: (on: string) => Promise<ApiError | null>; onClose: () => void }) {
+  const [condition, setCondition] = useState("");
+  const [error, setError] = useState<ApiError | null>(null);
+  const described = useId();
+  const connect = (event: React.FormEvent) => {
+    event.preventDefault();
+    void onSend(condition.trim()).then(setError);
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={connect}>
+        <label className="field block">
+          <span>When? Leave it empty for always.</span>
+          <input type="text" className="mono" autoComplete="off" spellCheck={false} autoFocus aria-describedby={described} value={condition} onChange={(event) => setCondition(event.target.value)} />
+        </label>
+        <p id={described} className="dim">
+          <Coded text={help} />
+        </p>
+        {error && <InlineFailure error={error} />}
+        <div className="actions end">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary">
+            Connect
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
 }
 
 function DeleteDialog({ name, edges, nameOf, onSend, onClose }: { name: string; edges: DrawnEdge[]; nameOf: (id: string) => string; onSend: () => Promise<ApiError | null>; onClose: () => void }) {

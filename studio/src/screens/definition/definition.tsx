@@ -244,10 +244,15 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     setTab("source");
     setBottomOpen(true);
     if (problem.place) setJump({ ...problem.place });
-    setTimeout(() => ((path === null ? null : facts.current?.querySelector<HTMLElement>(`[data-path="${CSS.escape(path)}"]`)) ?? facts.current)?.focus());
+    focusField(path);
+  };
+  const focusField = (path: string | null) => setTimeout(() => ((path === null ? null : facts.current?.querySelector<HTMLElement>(`[data-path="${CSS.escape(path)}"]`)) ?? facts.current)?.focus());
+  const onOwn = (path: string) => {
+    select(null);
+    focusField(path);
   };
   const onCursor = (file: number, offset: number) => {
-    const node = nodeAt(about, file, offset);
+    const node = nodeAt(about, file, offset, selected);
     if (node !== null && node !== selected) {
       address(node);
       setEdge(null);
@@ -257,7 +262,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const errors = problems.filter((problem) => problem.severity === "error").length;
   const syntax = sound ? null : (problems.find((problem) => problem.severity === "error") ?? null);
   const evaluation = useMemo(() => ({ id: definition.id, root, workflows: definition.roots.flatMap(({ id, name }) => [id, name]), files: () => document.files() }), [definition.id, definition.roots, root, document]);
-  const forms = { definition, shown, problems, editable, run, evaluation, onPlace: (place: Jump) => setJump({ ...place }), onEdge: selectEdge };
+  const forms = { definition, shown, problems, editable, run, evaluation, onPlace: (place: Jump) => setJump({ ...place }), onEdge: selectEdge, onOwn };
   const limits = onlyShows ?? (!definition.writable ? `This definition belongs to the catalogue: it can be read here, not changed. \`portolan catalog copy ${definition.id}\` copies it into the project.` : !definition.editable ? "This dialect is edited as text: the graph follows." : null);
 
   return (

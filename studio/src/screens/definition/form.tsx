@@ -9,6 +9,7 @@ import { plural } from "../../parts/words";
 import type { Evaluation } from "../expression/over";
 import { AboutHead, FactList, Verified } from "./facts";
 import { FieldInput } from "./field";
+import { stepsIn } from "./places";
 
 export type Run = (operation: Operation) => Promise<ApiError | null>;
 
@@ -22,6 +23,8 @@ interface Shared {
   evaluation: Evaluation;
   onPlace: (place: Place) => void;
   onEdge: (edge: string) => void;
+  /** Leads to a field of the definition itself. */
+  onOwn: (path: string) => void;
 }
 
 export interface NodeActions {
@@ -35,7 +38,7 @@ export interface NodeActions {
 }
 
 export function NodeForm({ id, about, actions, ...shared }: Shared & { id: string; about: About; actions: NodeActions }) {
-  const { definition, shown, problems, editable, run, evaluation, onPlace, onEdge } = shared;
+  const { definition, shown, problems, editable, run, evaluation, onPlace, onEdge, onOwn } = shared;
   const kind = definition.palette.find((entry) => entry.kind === about.word);
   const can = editable && about.editable;
   const own = problems.filter((problem) => problem.node === id);
@@ -59,6 +62,7 @@ export function NodeForm({ id, about, actions, ...shared }: Shared & { id: strin
       {can && kind && <Fields key={id} fields={kind.fields.map((field) => byEdges(field, id, shown))} values={about.values} evaluation={{ of: evaluation, node: id }} onCommit={(field, value) => run({ is: "set", node: id, field, value })} />}
       {editable && !about.editable && <p className="hint">This step follows from others: only the text has it.</p>}
       <EdgeList id={id} shown={shown} onEdge={editable ? onEdge : null} />
+      {shown.drawing?.edges.some((edge) => edge.from === id && edge.back) && <Cap definition={definition} shown={shown} onOwn={onOwn} />}
       {about.facts.length > 0 &&
         (can ? (
           <details className="definition-facts">
@@ -93,7 +97,7 @@ export function DefinitionForm({ definition, shown, problems, editable, run, eva
         <div>
           <h2>{titleNow(definition, shown)}</h2>
           <p className="dim">
-            {definition.dialect} · {plural(shown.drawing?.nodes.length ?? 0, "node")} drawn
+            {definition.dialect} · {plural(stepsIn(shown), "step")}
           </p>
         </div>
       </header>
@@ -121,7 +125,6 @@ export function DefinitionForm({ definition, shown, problems, editable, run, eva
 }
 
 const LABEL: Field = { path: "label", label: "Label", help: "What stands at the edge in the graph, and in questions to a person; the outcome where it is left out.", type: "text", required: false };
-const CONDITION: Field = { path: "rule", label: "Condition", help: "A rule of JSON Logic over what the nodes before came to. The first condition that holds is taken.", type: "long", required: true };
 
 interface EdgeProps extends Shared {
   edge: DrawnEdge;
@@ -133,12 +136,11 @@ interface EdgeProps extends Shared {
   onAdd: () => void;
 }
 
-export function EdgeForm({ edge, kind, onSelect, onRemove, onReconnect, onAdd, definition, shown, editable, run, onPlace }: EdgeProps) {
+export function EdgeForm({ edge, kind, onSelect, onRemove, onReconnect, onAdd, definition, shown, editable, run, evaluation, onPlace, onOwn }: EdgeProps) {
   const from = shown.about[edge.from];
   const to = shown.about[edge.to];
   const place = shown.edges[edge.id] ?? null;
-  // Only where a switch leads is the condition what the edge is taken on.
-  const isCondition = edge.kind === "guard" && kind?.kind === "switch";
+  const condition = editable ? place?.condition : undefined;
   const field: Field = { path: "on", label: "Outcome", help: "With which result the run takes this edge.", type: "choice", choices: from?.outcomes ?? [], required: false };
   return (
     <div className="facts">
@@ -162,16 +164,18 @@ export function EdgeForm({ edge, kind, onSelect, onRemove, onReconnect, onAdd, d
       </header>
       <PlaceLink definition={definition} place={place} onPlace={onPlace} />
       {!place && <p className="hint">This edge follows from the steps: it is not written anywhere, so there is nothing to change.</p>}
-      {place && editable && kind?.outcomes && !isCondition && (
+      {edge.kind === "failed" && (from?.checks?.length ?? 0) > 0 && <p className="hint">Taken when a failure is reported. A check that fails keeps the work at the step.</p>}
+      {edge.back && <Cap definition={definition} shown={shown} onOwn={onOwn} />}
+      {place && editable && kind?.outcomes && condition === undefined && (
         <FieldInput key={edge.id} field={field} value={edge.on} onCommit={(value) => run({ is: "outcome", edge: edge.id, on: value as string | null })} />
       )}
       {place && editable && kind?.labels && (
         <FieldInput key={`${edge.id} label`} field={LABEL} value={edge.text === edge.on ? null : edge.text} onCommit={(value) => run({ is: "label", edge: edge.id, text: value as string | null })} />
       )}
-      {place && editable && isCondition && (
-        <FieldInput key={`${edge.id} condition`} field={CONDITION} value={edge.text} onCommit={(value) => run({ is: "outcome", edge: edge.id, on: value as string | null })} />
+      {condition !== undefined && definition.condition && (
+        <Fields fields={[definition.condition]} values={{ [definition.condition.path]: condition }} evaluation={{ of: evaluation, node: edge.from }} onCommit={(_, value) => run({ is: "outcome", edge: edge.id, on: value as string | null })} />
       )}
-      {edge.text && edge.text !== edge.on && !kind?.labels && !isCondition && (
+      {edge.text && edge.text !== edge.on && !kind?.labels && condition === undefined && (
         <p>
           Taken when <code>{edge.text}</code>. {place && editable && "The condition is written in the source, at the line above."}
         </p>
@@ -209,6 +213,22 @@ function Fields({ fields, values, evaluation, onCommit }: FieldsProps) {
         </Fragment>
       ))}
     </div>
+  );
+}
+
+/** How often all edges that lead back may be taken together, where the definition itself says so. */
+function Cap({ definition, shown, onOwn }: Pick<Shared, "definition" | "shown" | "onOwn">) {
+  const field = definition.fields.find(({ path }) => path === "iterationCap");
+  if (!field) return null;
+  const most = shown.own.values[field.path] ?? field.default;
+  return (
+    <p className="hint">
+      A task can go back {typeof most === "number" ? plural(most, "time") : "a few times"} in all:{" "}
+      <button type="button" className="link" onClick={() => onOwn(field.path)}>
+        {field.label}
+      </button>{" "}
+      of the definition.
+    </p>
   );
 }
 

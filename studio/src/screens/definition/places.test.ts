@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Checked, Definition, Drawing, DrawnEdge, Kind } from "../../api/types";
+import type { Checked, Definition, Drawing, DrawnEdge, DrawnNode, Kind } from "../../api/types";
 import { wayBack } from "./back";
-import { edgeAfter, nodeAt, placementsOf, placesFor } from "./places";
+import { edgeAfter, isTarget, nodeAt, placementsOf, placesFor, stepsIn } from "./places";
 
 const definition = { palette: [] } as unknown as Definition;
 const shown = {
@@ -60,4 +60,37 @@ test("an edge that is led elsewhere, or has another label, is still looked at", 
   assert.equal(edgeAfter({ is: "label", edge: "a->b", text: "yes" }, was("b"), after), "a->b");
   assert.equal(edgeAfter({ is: "disconnect", edge: "a->b" }, was("b"), after), null);
   assert.equal(edgeAfter({ is: "outcome", edge: "a->d", on: "failed" }, was("d"), after), null);
+});
+
+test("of a box and the node at its beginning the selected one stays", () => {
+  const place = { file: 0, from: 4, to: 9, line: 1, column: 5 };
+  const about = { "loop:b": { place }, "a.b": { place }, b: { place: { ...place, from: 20, to: 22 } } } as unknown as Checked["about"];
+  assert.equal(nodeAt(about, 0, 5), "loop:b");
+  assert.equal(nodeAt(about, 0, 5, "a.b"), "a.b");
+  assert.equal(nodeAt(about, 0, 5, "b"), "loop:b");
+  assert.equal(nodeAt(about, 0, 21, "a.b"), "b");
+});
+
+test("an edge leads to what is written and stands in no row", () => {
+  const about = {
+    "activity:a": { id: "a", word: "activity", editable: true },
+    a: { id: "a", word: "activity", editable: true },
+    "a.s": { id: "a.s", word: "step", editable: true },
+    "a.s.when": { id: "a.s.when", word: null, editable: false },
+    done: { id: "done", word: null, editable: false },
+  };
+  const nodes = [
+    { id: "activity:a", parent: null, kind: "activity" },
+    { id: "a", parent: "activity:a", kind: "activity" },
+    { id: "a.s", parent: "activity:a", kind: "task" },
+    { id: "a.s.when", parent: "activity:a", kind: "switch" },
+    { id: "done", parent: null, kind: "end" },
+  ] as unknown as DrawnNode[];
+  const definition = { palette: [{ kind: "step", unplaced: "nowhere" }, { kind: "activity", unplaced: "unconnected" }] } as unknown as Definition;
+  const shown = { about } as unknown as Checked;
+  assert.deepEqual(
+    nodes.filter((node) => isTarget(definition, shown, node)).map((node) => node.id),
+    ["activity:a", "done"],
+  );
+  assert.equal(stepsIn(shown), 2);
 });

@@ -1,10 +1,12 @@
-import type { About, Checked, Definition, Drawing, DrawnEdge, Kind, Operation } from "../../api/types";
-
+import type { About, Checked, Definition, Drawing, DrawnEdge, DrawnNode, Kind, Operation } from "../../api/types";
+import { indexDrawing } from "../../graph/model";
 export interface Placement {
   label: string;
   place: Partial<Extract<Operation, { is: "add" }>>;
   /** The name of the work before it, to which a gate in this place leads back. */
   work?: string;
+  /** The name of the activity that the step before it is in. */
+  within?: string;
 }
 
 /** The places for a step of this kind, of which some cannot be added just anywhere. */
@@ -18,11 +20,33 @@ export function placesFor(kind: Kind | undefined, placements: Placement[]): Plac
 export const asksOutcome = (definition: Definition, about: About | undefined) =>
   (about?.outcomes?.length ?? 0) > 0 && definition.palette.some((kind) => kind.kind === about?.word && kind.outcomes);
 
+/** Whether an edge can lead to it: not to what stands in a row, nor to what follows from other parts of the text. */
+export function isTarget(definition: Definition, shown: Checked, node: DrawnNode): boolean {
+  if (node.id.includes("/") || node.kind === "start") return false;
+  const about = shown.about[node.id];
+  // A box and the node at its beginning are one step.
+  const again = node.parent !== null && shown.about[node.parent]?.id === about?.id;
+  const inRow = definition.palette.some((kind) => kind.kind === about?.word && kind.unplaced === "nowhere");
+  return !again && !inRow && (about?.editable === true || node.kind === "end");
+}
+
+/** How many steps are written: what follows from them does not count, and a box and the node at its beginning are one. */
+export const stepsIn = (shown: Checked) => new Set(Object.values(shown.about).flatMap((about) => (about.editable ? [about.id] : []))).size;
+
+/** Whether a new edge from it may have a condition: its kind says so, or an edge that leaves it can have one. */
+export const asksCondition = (definition: Definition, shown: Checked, from: string) =>
+  definition.palette.some((kind) => kind.kind === shown.about[from]?.word && kind.conditions) || (shown.drawing?.edges ?? []).some((edge) => edge.from === from && shown.edges[edge.id]?.condition !== undefined);
+
 /** Where a step can be added, the likeliest place first. */
 export function placementsOf(definition: Definition, shown: Checked, selected: string | null, edge: string | null): Placement[] {
   const places: Placement[] = [];
   const nameOf = (id: string) => shown.about[id]?.name ?? id;
-  const workOf = (id: string) => (["task", "gate"].includes(shown.about[id]?.word ?? "") ? { work: nameOf(id) } : {});
+  const workOf = (id: string) => {
+    const word = shown.about[id]?.word;
+    if (word === "task" || word === "gate") return { work: nameOf(id) };
+    const around = shown.drawing ? indexDrawing(shown.drawing).nodes.get(id)?.parent : null;
+    return around && shown.about[id]?.editable && word !== "activity" && shown.about[around]?.word === "activity" ? { within: nameOf(around) } : {};
+  };
   const drawn = edge === null ? undefined : shown.drawing?.edges.find((entry) => entry.id === edge);
   if (drawn && shown.edges[drawn.id]) places.push({ label: `Between “${nameOf(drawn.from)}” and “${nameOf(drawn.to)}”`, place: { edge: drawn.id }, ...workOf(drawn.from) });
   const about = selected === null ? undefined : shown.about[selected];
@@ -37,7 +61,7 @@ export function placementsOf(definition: Definition, shown: Checked, selected: s
     const used = new Set(out.map((entry) => entry.on));
     const on = asksOutcome(definition, about) ? about.outcomes?.find((outcome) => !used.has(outcome)) : undefined;
     const way = out.length === 0 ? "After" : "On another way out of";
-    places.push({ label: `${way} “${about.name}”${on ? `, on ${on}` : ""}`, place: { after: selected, ...(on ? { on } : {}) } });
+    places.push({ label: `${way} “${about.name}”${on ? `, on ${on}` : ""}`, place: { after: selected, ...(on ? { on } : {}) }, ...workOf(selected) });
   }
   const unconnected = { label: "Unconnected", place: {} };
   if (places.length > 0) return [...places, unconnected];
@@ -47,14 +71,16 @@ export function placementsOf(definition: Definition, shown: Checked, selected: s
   return [unconnected, ...edges.map((entry) => ({ label: `Between “${nameOf(entry.from)}” and “${nameOf(entry.to)}”${entry.on ? `, on ${entry.on}` : ""}`, place: { edge: entry.id }, ...workOf(entry.from) }))];
 }
 
-/** The innermost node whose text holds this offset. */
-export function nodeAt(about: Checked["about"], file: number, offset: number): string | null {
+/** The innermost node whose text holds this offset. A box has the text of the node at its beginning: the selected one of both stays. */
+export function nodeAt(about: Checked["about"], file: number, offset: number, selected: string | null = null): string | null {
   let found: string | null = null;
   let size = Infinity;
   for (const [id, { place, extent }] of Object.entries(about)) {
     for (const text of [place, extent]) {
-      if (!text || text.file !== file || offset < text.from || offset > text.to || text.to - text.from >= size) continue;
-      size = text.to - text.from;
+      if (!text || text.file !== file || offset < text.from || offset > text.to) continue;
+      const length = text.to - text.from;
+      if (length > size || (length === size && id !== selected)) continue;
+      size = length;
       found = id;
     }
   }

@@ -43,12 +43,6 @@ export function DefinitionRow({ definition: d, lastRuns }: { definition: Definit
             </span>
           )}
           {d.fault === "no_definition" && <span className="chip">no definition</span>}
-          {d.errors + d.warnings === 0 && !d.fault && (
-            <span className="chip tint done" title="Its text has no errors and no warnings. Its own page also looks at its runs">
-              <Icon name="done" size={14} />
-              no errors
-            </span>
-          )}
         </span>
         <span className="entry-facts">
           {!d.fault && (

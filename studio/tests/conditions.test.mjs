@@ -1,0 +1,140 @@
+// The conditions of edges, in the graph: by keyboard and by mouse, in the formats that have them.
+import assert from "node:assert/strict";
+import { soundInBoth } from "./browser.mjs";
+import { Hands } from "./hands.mjs";
+import { inPage, prepare, project } from "./suite.mjs";
+
+prepare((project) => {
+  project.write(
+    ".flow/workflows/notes.yaml",
+    `id: notes
+version: 1.0.0
+title: Notes
+variables:
+  - { name: verdict, type: string, description: What the review came to. }
+modes:
+  - { id: short, name: In short, activationVariable: brief, defaults: { verdict: good } }
+initialActivity: draft
+activities:
+  # The work itself.
+  - id: draft
+    name: Draft
+    steps:
+      - { id: write, kind: step, name: Write it }
+      - { id: polish, kind: step, name: Polish it, when: verdict == rework }
+      - { id: review, kind: step, name: Review it }
+    transitions:
+      - to: publish # once it is good
+  - id: publish
+    name: Publish
+    steps: [{ id: send, kind: step, name: Send it }]
+`.replace("variables:\n", "variables:\n  - { name: brief, type: boolean, default: false }\n"),
+  );
+  project.write(
+    ".flow/workflows/stock.yaml",
+    `version: "1.0"
+tools:
+  - name: stock
+    description: What is there.
+    inputSchema: { type: object, properties: { count: { type: integer } } }
+    nodes:
+      - { id: entry, type: entry, next: many }
+      - id: many
+        type: switch
+        conditions:
+          - rule: { var: $.entry.count > 3 } # enough
+            next: full
+        next: empty
+      - { id: full, type: transform, transform: { expr: '"full"' }, next: exit }
+      - { id: empty, type: transform, transform: { expr: '"empty"' }, next: exit }
+      - { id: exit, type: exit }
+`,
+  );
+});
+
+const changed = () =>
+  project
+    .git("diff", "-U0")
+    .split("\n")
+    .filter((line) => /^[-+]/.test(line) && !/^(---|\+\+\+)/.test(line));
+
+inPage("a review by an agent leads back on a condition, by keyboard alone", async (page, said) => {
+  const hands = new Hands(page);
+  await hands.at("notes", "draft.review");
+  await hands.key("c");
+  const dialog = page.locator("dialog[open]");
+  await dialog.waitFor();
+  // What only follows from the text, and what stands in a row, is led to by nothing.
+  const names = await dialog.getByRole("option").allTextContents();
+  assert.ok(!names.some((name) => /In short|Polish|Write|Begin/.test(name)), names.join());
+  await page.keyboard.type("Draft");
+  await page.keyboard.press("Enter");
+  await dialog.getByLabel(/^When/).waitFor();
+  await soundInBoth(page, said, "the condition of a new edge");
+  await page.keyboard.type("verdict =");
+  await page.keyboard.press("Enter");
+  await dialog.getByText("write a comparison with").waitFor();
+  await page.keyboard.type("= again");
+  await page.keyboard.press("Enter");
+  await hands.closed();
+  await hands.save();
+  assert.deepEqual(changed(), ["+      - to: draft", "+        when: verdict == again"]);
+  project.commit();
+});
+
+inPage("the condition of an edge is changed in its form, evaluated while it is written, and taken away", async (page, said) => {
+  const hands = new Hands(page);
+  const condition = page.locator("aside[aria-label=Details]").getByLabel("Condition", { exact: true });
+  await hands.at("notes", "draft.review");
+  await hands.edge("draft.leave->draft");
+  await condition.waitFor();
+  assert.equal(await condition.inputValue(), "verdict == again");
+  await condition.fill("verdict != good &&");
+  await page.locator("aside[aria-label=Details] .evaluated-error").waitFor();
+  await condition.fill("verdict != good");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".edge text:text-is('verdict != good')", { state: "attached" });
+  await soundInBoth(page, said, "the form of an edge");
+  await hands.edge("draft.leave->publish");
+  await condition.waitFor();
+  assert.equal(await condition.inputValue(), "");
+  await condition.fill("verdict == good");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".edge text:text-is('verdict == good')", { state: "attached" });
+  // With neither edge open, the first becomes the one for all else.
+  await hands.edge("draft.leave->draft");
+  await condition.fill("");
+  await page.keyboard.press("Tab");
+  await page.waitForSelector(".edge text:text-is('verdict != good')", { state: "detached" });
+  await hands.save();
+  assert.deepEqual(changed(), ["-        when: verdict == again", "+        isDefault: true", "+        when: verdict == good"]);
+  project.commit();
+});
+
+inPage("a condition of a switch is shown as it is meant, and may be a rule", async (page) => {
+  const hands = new Hands(page);
+  const condition = page.locator("aside[aria-label=Details]").getByLabel("Condition", { exact: true });
+  await hands.at("stock", "many");
+  await hands.edge("many->full");
+  await condition.waitFor();
+  assert.equal(await condition.inputValue(), "$.entry.count > 3");
+  await condition.fill('{ ">=": [{ "var": "entry.count" }, 4] }');
+  await page.keyboard.press("Enter");
+  await hands.save();
+  assert.deepEqual(changed(), ["-          - rule: { var: $.entry.count > 3 } # enough", '+          - rule: { ">=": [{ var: entry.count }, 4] } # enough']);
+  project.commit();
+});
+
+inPage("a checkpoint says where its answers lead before it is added", async (page) => {
+  const hands = new Hands(page);
+  await hands.at("notes", "draft.write");
+  await hands.key("a");
+  const dialog = page.locator("dialog[open]");
+  await dialog.getByLabel("Kind").selectOption("checkpoint");
+  await dialog.getByText("The answer “No” has “Draft” done again").waitFor();
+  await dialog.getByLabel(/^Name/).fill("Good enough");
+  await page.keyboard.press("Enter");
+  await hands.closed();
+  await hands.save();
+  assert.ok(changed().some((line) => line.includes("transitionTo: draft")), changed().join("\n"));
+});
