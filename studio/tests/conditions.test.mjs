@@ -138,3 +138,32 @@ inPage("a checkpoint says where its answers lead before it is added", async (pag
   await hands.save();
   assert.ok(changed().some((line) => line.includes("transitionTo: draft")), changed().join("\n"));
 });
+
+inPage("the answers of a checkpoint are rows, and what no cell shows stays", async (page, said) => {
+  project.commit();
+  const hands = new Hands(page);
+  await hands.at("notes", "draft.good_enough");
+  const answers = page.locator('fieldset[data-path="options"]');
+  const row = (nth) => answers.getByRole("group", { name: `Answers, ${nth}`, exact: true });
+  assert.equal(await row(2).getByLabel("Leads to").inputValue(), "draft");
+  await row(2).getByLabel("Answer", { exact: true }).fill("Not yet");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector(".code-host")?.shadowRoot?.textContent.includes("Not yet"));
+  await answers.getByRole("button", { name: "Add to answers" }).click();
+  await row(3).getByLabel("Id").fill("later");
+  await page.keyboard.press("Tab");
+  await row(3).getByLabel("Answer", { exact: true }).fill("Later");
+  await page.keyboard.press("Tab");
+  await row(3).getByLabel("Leads to").fill("publish");
+  await page.keyboard.press("Tab");
+  await page.waitForSelector('[data-edge="draft.good_enough->publish"]', { state: "attached" });
+  await soundInBoth(page, said, "answers as rows");
+  await answers.getByRole("button", { name: "Remove yes" }).click();
+  await row(3).waitFor({ state: "detached" });
+  await hands.key("Control+z");
+  await row(3).waitFor();
+  await hands.save();
+  const lines = changed();
+  assert.deepEqual(lines.filter((line) => line.startsWith("-")).map((line) => line.trim()), ["-            label: No"].map((line) => line.trim()));
+  for (const text of ["label: Not yet", "id: later", "label: Later", "transitionTo: publish"]) assert.ok(lines.some((line) => line.startsWith("+") && line.includes(text)), lines.join("\n"));
+});

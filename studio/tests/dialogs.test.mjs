@@ -78,7 +78,7 @@ inPage("the dialogs of a definition, and what they refuse", async (page, said) =
   // With an error in it, it is saved only when that is said.
   await page.locator("[data-form]").getByLabel("Retries").fill("-2");
   await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: /problem/ }).waitFor();
+  await page.getByRole("button", { name: /problem|warning/ }).waitFor();
   await page.keyboard.press("Control+s");
   await page.getByRole("dialog").getByRole("button", { name: "Save with errors" }).waitFor();
   await soundInBoth(page, said, "saving with an error");

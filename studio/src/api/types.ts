@@ -199,6 +199,8 @@ export interface Field {
   help: string;
   type: "text" | "long" | "number" | "boolean" | "choice" | "list" | "expression" | "json";
   choices?: string[];
+  /** The members of the objects in a list, if that is what it holds; they may have others. */
+  columns?: { path: string; label: string }[];
   default?: unknown;
   required: boolean;
 }

@@ -52,6 +52,10 @@ export function Outline({ drawing, selected, marked, overlay, marks, stops = NO_
   };
 
   useEffect(() => setFilter(""), [drawing.nodes.length === 0]);
+  // A step that was just added is selected, and is not to be hidden by words that were searched for before.
+  useEffect(() => {
+    if (selected !== null && active < 0 && document.activeElement !== field.current) setFilter("");
+  }, [selected]);
 
   return (
     <div className="outline">

@@ -10,7 +10,7 @@ export const KEYS: [string, [string, string][]][] = [
       ["g h", "go home"],
       ["g i", "go to the inbox"],
       ["g p", "go to the project"],
-      ["Esc", "close, or leave a field"],
+      ["Esc", "close; in a field, take back what was typed, then leave it"],
     ],
   ],
   [

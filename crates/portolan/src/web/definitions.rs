@@ -119,7 +119,7 @@ fn line(service: &Service, id: &str, open: &BTreeMap<String, usize>) -> Line {
         dialect: dialect_word(&sketch),
         source: sketch.origin.word(),
         file: (sketch.origin != Origin::Catalog).then(|| shown_name(library, &sketch.source.name)),
-        steps: root.map_or(0, editing::written_nodes),
+        steps: root.map_or(0, editing::written_steps),
         errors,
         warnings: sketch.faults.len() - errors,
         led: is_led(&sketch),

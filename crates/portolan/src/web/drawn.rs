@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use portolan_core::diagnostic::{Diagnostic, Severity};
 use portolan_core::dialect::editing::{Forms, NodeValues};
 use portolan_core::graph::{Graph, Kind, Node, Workflow};
-use portolan_core::present::{Drawing, DrawingInput, NodeOffsets, drawing};
+use portolan_core::present::{Drawing, DrawingInput, DrawnNode, NodeOffsets, drawing};
 use portolan_core::source::{Source, Span};
 use portolan_core::value::{FAILED, PASSED};
 use portolan_runtime::attachments::Origins;
@@ -229,6 +229,8 @@ pub(super) fn about(
     origins: &Origins,
 ) -> BTreeMap<String, NodeDetails> {
     let mut told = BTreeMap::new();
+    let boxes: BTreeMap<&str, &DrawnNode> =
+        drawing.nodes.iter().filter(|node| node.container.is_some()).map(|node| (node.id.as_str(), node)).collect();
     let mut index: BTreeMap<&str, BTreeMap<&str, &Node>> = BTreeMap::new();
     for drawn in &drawing.nodes {
         let is_root = !drawn.id.contains('/') || drawn.flow == root.id.value;
@@ -253,7 +255,10 @@ pub(super) fn about(
         let place = drawn.span.filter(|_| is_root).zip(places).map(|(span, places)| places.place(span));
         let extent = span.zip(places).map(|(span, places)| places.place(span));
         let id = drawn.node.clone().unwrap_or_else(|| drawn.id.clone());
-        let name = drawn.name.clone();
+        // The node at the beginning of a box is called as the box, in sentences.
+        let box_of = |drawn: &DrawnNode| boxes.get(drawn.parent.as_deref()?).copied();
+        let around = box_of(drawn).filter(|around| around.node.is_some() && around.node == drawn.node);
+        let name = around.unwrap_or(drawn).name.clone();
         told.insert(drawn.id.clone(), NodeDetails { kind: drawn.kind, id, name, place, extent, facts, verified, form });
     }
     told

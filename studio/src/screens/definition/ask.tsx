@@ -1,14 +1,14 @@
 import { useId, useState } from "react";
 import type { ApiError } from "../../api/client";
 import type { Checked, Definition, DrawnEdge, Operation } from "../../api/types";
-import { indexDrawing } from "../../graph/model";
+import { indexDrawing, type Graph } from "../../graph/model";
 import { Coded } from "../../parts/bits";
 import { Chooser } from "../../parts/chooser";
 import { Dialog } from "../../parts/dialog";
 import { InlineFailure } from "../../parts/notice";
 import { AddDialog, RenameDialog } from "./naming";
 import { asksCondition, asksOutcome, isTarget, type Placement } from "./places";
-import { iconOfKind, kindIcon } from "../../parts/words";
+import { iconOfKind, kindIcon, plural } from "../../parts/words";
 import type { Operations } from "./session";
 
 /** What a person is asked before an operation can be done. */
@@ -21,6 +21,8 @@ export type Ask =
   | { is: "kind"; node: string }
   | { is: "move"; node: string }
   | { is: "delete"; node: string };
+
+const MOST_NAMES = 6;
 
 /** What stands for a condition among the outcomes; none of them is called so. */
 const CONDITION = "\u0000";
@@ -126,8 +128,9 @@ export function AskDialog({ ask, definition, shown, placements, operate, onAsk, 
     case "rename":
       return <RenameDialog node={ask.node} about={shown.about[ask.node]} kind={definition.palette.find((kind) => kind.kind === shown.about[ask.node]?.word)} onSend={sendAll} onClose={close} />;
     case "delete": {
+      const inside = contentsOf(graph, shown, ask.node);
       const edges = [...(graph.incoming.get(ask.node) ?? []), ...(graph.outgoing.get(ask.node) ?? [])].filter((edge, i, all) => all.indexOf(edge) === i);
-      return <DeleteDialog name={nameOf(ask.node)} edges={edges} nameOf={nameOf} onSend={() => send({ is: "delete", nodes: [ask.node] })} onClose={close} />;
+      return <DeleteDialog name={nameOf(ask.node)} inside={inside.map(nameOf)} edges={edges} nameOf={nameOf} onSend={() => send({ is: "delete", nodes: [ask.node] })} onClose={close} />;
     }
   }
 }
@@ -165,10 +168,25 @@ function ConditionDialog({ title, help, onSend, onClose }: { title: string; help
   );
 }
 
-function DeleteDialog({ name, edges, nameOf, onSend, onClose }: { name: string; edges: DrawnEdge[]; nameOf: (id: string) => string; onSend: () => Promise<ApiError | null>; onClose: () => void }) {
+/** The written steps that go with a box, or with the node at its beginning. */
+function contentsOf(graph: Graph, shown: Checked, node: string): string[] {
+  const parent = graph.nodes.get(node)?.parent ?? null;
+  const box = parent !== null && shown.about[parent]?.id === shown.about[node]?.id ? parent : node;
+  const inside = (at: string): string[] => (graph.children.get(at) ?? []).flatMap((child) => [child.id, ...inside(child.id)]);
+  const ids = inside(box).filter((id) => shown.about[id]?.editable && shown.about[id].id !== shown.about[box]?.id);
+  return ids.filter((id, nth) => ids.findIndex((other) => shown.about[other]?.id === shown.about[id]?.id) === nth);
+}
+
+function DeleteDialog({ name, inside, edges, nameOf, onSend, onClose }: { name: string; inside: string[]; edges: DrawnEdge[]; nameOf: (id: string) => string; onSend: () => Promise<ApiError | null>; onClose: () => void }) {
   const [error, setError] = useState<ApiError | null>(null);
   return (
-    <Dialog title={`Delete “${name}”?`} onClose={onClose}>
+    <Dialog title={inside.length > 0 ? `Delete “${name}” with ${plural(inside.length, "step")}?` : `Delete “${name}”?`} onClose={onClose}>
+      {inside.length > 0 && (
+        <p>
+          What is in it goes with it: {inside.slice(0, MOST_NAMES).map((step) => `“${step}”`).join(", ")}
+          {inside.length > MOST_NAMES && ` and ${inside.length - MOST_NAMES} more`}. Undo brings it back.
+        </p>
+      )}
       {edges.length > 0 && (
         <>
           <p>These edges go with it:</p>

@@ -22,7 +22,7 @@ import { useFolds } from "./folds";
 import { DefinitionForm, EdgeForm, NodeForm, titleNow } from "./form";
 import { DefinitionHead } from "./head";
 import { ChangedBanner, KeptBanner, LeaveDialog, TryDialog } from "./unsaved";
-import { asksOutcome, edgeAfter, nodeAt, placementsOf, placesFor } from "./places";
+import { asksCondition, asksOutcome, edgeAfter, nodeAt, placementsOf, placesFor } from "./places";
 import { useMoves } from "./moves";
 import { marksOf, Problems } from "./problems";
 import { useLeaving, useSession, type Operations } from "./session";
@@ -130,7 +130,10 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
         const [operation] = operations;
         const was = latest.current.edge;
         setEdge(was !== null && operations.length === 1 && typeof operation === "object" ? edgeAfter(operation, was, result.drawing) : null);
-        if (result.select !== null) address(result.select);
+        // A box stands for the node at its beginning: whoever looks at one of them still does.
+        const at = latest.current.selected;
+        const stays = result.select !== null && at !== null && result.about[at]?.id === result.about[result.select]?.id;
+        if (result.select !== null && !stays) address(result.select);
         const place = result.select === null ? null : (result.about[result.select]?.place ?? null);
         if (place) setJump({ ...place });
       });
@@ -169,6 +172,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const connect = useCallback(
     (from: string, to: string) => {
       if (asksOutcome(definition, latest.current.about[from])) setAsk({ is: "outcome", from, to });
+      else if (asksCondition(definition, latest.current.shown, from)) setAsk({ is: "condition", from, to });
       else runHere({ is: "connect", from, to });
     },
     [definition, runHere],
@@ -203,7 +207,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const tryIt = definition.dialect === "unknown" ? null : link.try(definition.id, { root });
   useKeys((event) => {
     if (event.key === "t" && tryIt) go(tryIt);
-    if (!editable) return;
+    // What is typed while a dialog comes is for that.
+    if (!editable || ask) return;
     if (event.key === "a") setAsk({ is: "add", kind: null });
     else if (event.key === "c" && edge) setAsk({ is: "connect", from: edge.from, edge: edge.id });
     else if (event.key === "c" && canChange) setAsk({ is: "connect", from: selected, edge: null });
@@ -353,7 +358,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
               <span>
                 <Coded text={refusal.message} />{" "}
                 {refusal.help && (
-                  <span className="dim">
+                  <span className="dim help">
                     <Coded text={refusal.help} />
                   </span>
                 )}
@@ -449,7 +454,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
           }}
           onSave={async () => {
             const { texts, base } = document.state.get();
-            const written = document.names.filter((_, i) => (texts[i] ?? base[i] ?? null) !== null);
+            const written = document.names.filter((_, i) => (texts[i] ?? null) !== (base[i] ?? null));
             const error = await session.save();
             if (error?.code === "changed") setDialog("conflict");
             else if (error) return error;

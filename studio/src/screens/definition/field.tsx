@@ -14,14 +14,20 @@ interface Props {
   onCommit: (value: unknown) => Promise<ApiError | null>;
   /** Where an expression is evaluated while it is being written. */
   evaluation?: { of: Evaluation; node: string | null } | null;
+  /** In a row of others, below the name of them all: without its key. */
+  cell?: boolean;
 }
 
 /** A field of a form. What is typed is a draft until it is left or confirmed; Escape takes it back. */
-export function FieldInput({ field, value, onCommit, evaluation }: Props) {
+export function FieldInput({ field: given, value, onCommit, evaluation, cell = false }: Props) {
+  // Where a list may also be an object, that one is shown as it is.
+  const field: Field = given.type === "list" && value !== null && typeof value === "object" && !Array.isArray(value) ? { ...given, type: "json" } : given;
+  const keyed = !cell && isOtherName(field);
   const written = textOf(field, value);
   const [draft, setDraft] = useState(written);
   const [problem, setProblem] = useState<string | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
+  const [takenBack, setTakenBack] = useState(false);
   const id = useId();
   const known = useRef(written);
   const latest = useRef(draft);
@@ -51,12 +57,14 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
       // What Escape took away is nearer than the last change of the definition.
       setDraft(dropped.current);
       dropped.current = null;
+      setTakenBack(false);
       event.preventDefault();
       event.stopPropagation();
       return;
     }
     if (event.key === "Escape" && draft !== written) {
       dropped.current = draft;
+      setTakenBack(true);
       setDraft(written);
       setProblem(null);
       setError(null);
@@ -75,7 +83,7 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
     "data-path": field.path,
     "data-draft": draft === written ? undefined : "",
     "aria-invalid": problem !== null,
-    "aria-describedby": isOtherName(field) ? `${id}-key ${id}-help` : `${id}-help`,
+    "aria-describedby": keyed ? `${id}-key ${id}-help` : `${id}-help`,
     required: field.required,
     onKeyDown,
   };
@@ -86,10 +94,12 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
     placeholder: field.default === undefined || field.default === null ? undefined : `${textOf(field, field.default)}, the default`,
     onChange: (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => {
       dropped.current = null;
+      setTakenBack(false);
       setDraft(event.target.value);
     },
     onBlur: () => {
       dropped.current = null;
+      setTakenBack(false);
       void commit(draft);
     },
   };
@@ -101,7 +111,7 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
           {field.label}
           {field.required && <span className="dim"> required</span>}
         </label>
-        {isOtherName(field) && <code id={`${id}-key`}>{field.path}</code>}
+        {keyed && <code id={`${id}-key`}>{field.path}</code>}
       </div>
       {field.type === "choice" || field.type === "boolean" ? (
         <select
@@ -130,7 +140,7 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
         </Suspense>
       )}
       <p id={`${id}-help`} className={problem ? "field-problem bad" : "field-help"} aria-live="polite">
-        <Coded text={problem ?? [field.help, HINTS[field.type]].filter(Boolean).join(" ")} />
+        <Coded text={problem ?? (takenBack ? "What you typed is taken back: Ctrl+Z brings it again, Esc leaves the field." : [field.help, HINTS[field.type]].filter(Boolean).join(" "))} />
       </p>
       {error && <InlineFailure error={error} />}
     </div>
@@ -139,7 +149,7 @@ export function FieldInput({ field, value, onCommit, evaluation }: Props) {
 
 /** Words of a format that say too little by themselves. */
 const CHOICES: Record<string, string> = { hitl: "a person (hitl)" };
-const HINTS: Partial<Record<Field["type"], string>> = { list: "One item a line." };
+const HINTS: Partial<Record<Field["type"], string>> = { list: "One item a line.", json: "In JSON." };
 const MOST_ROWS = 18;
 const LETTERS_A_ROW = 40;
 

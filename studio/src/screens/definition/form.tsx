@@ -10,6 +10,7 @@ import type { Evaluation } from "../expression/over";
 import { AboutHead, FactList, Verified } from "./facts";
 import { FieldInput } from "./field";
 import { stepsIn } from "./places";
+import { RowsInput } from "./rows-input";
 
 export type Run = (operation: Operation) => Promise<ApiError | null>;
 
@@ -209,7 +210,11 @@ function Fields({ fields, values, evaluation, onCommit }: FieldsProps) {
               <ExpressionSource evaluation={evaluation.of} />
             </Suspense>
           )}
-          <FieldInput field={field} value={values[field.path]} evaluation={evaluation} onCommit={(value) => onCommit(field.path, value)} />
+          {field.columns ? (
+            <RowsInput field={field} value={values[field.path]} onCommit={(value) => onCommit(field.path, value)} />
+          ) : (
+            <FieldInput field={field} value={values[field.path]} evaluation={evaluation} onCommit={(value) => onCommit(field.path, value)} />
+          )}
         </Fragment>
       ))}
     </div>

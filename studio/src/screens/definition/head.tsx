@@ -57,7 +57,7 @@ export function DefinitionHead({ definition, title, root, limits, problems, erro
       {problems > 0 && (
         <button type="button" className={`chip tint ${errors > 0 ? "failed" : "waiting"}`} onClick={onProblems}>
           <Icon name={errors > 0 ? "error" : "warning"} size={14} />
-          {plural(problems, "problem")}
+          {plural(problems, errors > 0 ? "problem" : "warning")}
         </button>
       )}
       <p className={`told${said ? "" : " nothing"}`} role="status" title={said}>

@@ -30,12 +30,19 @@ export function isTarget(definition: Definition, shown: Checked, node: DrawnNode
   return !again && !inRow && (about?.editable === true || node.kind === "end");
 }
 
-/** How many steps are written: what follows from them does not count, and a box and the node at its beginning are one. */
-export const stepsIn = (shown: Checked) => new Set(Object.values(shown.about).flatMap((about) => (about.editable ? [about.id] : []))).size;
+/** How many steps are written: what is in several places is one, and an activity is none. */
+export const stepsIn = (shown: Checked) => new Set(Object.values(shown.about).flatMap(({ editable, place, word }) => (editable && place && word !== "activity" ? [`${place.file}:${place.from}`] : []))).size;
 
 /** Whether a new edge from it may have a condition: its kind says so, or an edge that leaves it can have one. */
 export const asksCondition = (definition: Definition, shown: Checked, from: string) =>
   definition.palette.some((kind) => kind.kind === shown.about[from]?.word && kind.conditions) || (shown.drawing?.edges ?? []).some((edge) => edge.from === from && shown.edges[edge.id]?.condition !== undefined);
+
+/** The last step of those that stand in rows. */
+function lastInRow(definition: Definition, shown: Checked): string | null {
+  const rows = new Set(definition.palette.filter((kind) => kind.unplaced === "nowhere").map((kind) => kind.kind));
+  const steps = (shown.drawing ? indexDrawing(shown.drawing).ordered : []).filter(({ id }) => shown.about[id]?.editable && rows.has(shown.about[id].word ?? ""));
+  return steps.at(-1)?.id ?? null;
+}
 
 /** Where a step can be added, the likeliest place first. */
 export function placementsOf(definition: Definition, shown: Checked, selected: string | null, edge: string | null): Placement[] {
@@ -65,10 +72,12 @@ export function placementsOf(definition: Definition, shown: Checked, selected: s
   }
   const unconnected = { label: "Unconnected", place: {} };
   if (places.length > 0) return [...places, unconnected];
+  const last = lastInRow(definition, shown);
+  if (last !== null) places.push({ label: `After “${nameOf(last)}”`, place: { after: last }, ...workOf(last) });
   // Without a selection every edge is a place, except those to and from nodes that follow from other parts of the text.
   const written = (id: string) => shown.about[id]?.editable === true;
   const edges = (shown.drawing?.edges ?? []).filter((entry) => shown.edges[entry.id] && written(entry.from) && written(entry.to));
-  return [unconnected, ...edges.map((entry) => ({ label: `Between “${nameOf(entry.from)}” and “${nameOf(entry.to)}”${entry.on ? `, on ${entry.on}` : ""}`, place: { edge: entry.id }, ...workOf(entry.from) }))];
+  return [...places, unconnected, ...edges.map((entry) => ({ label: `Between “${nameOf(entry.from)}” and “${nameOf(entry.to)}”${entry.on ? `, on ${entry.on}` : ""}`, place: { edge: entry.id }, ...workOf(entry.from) }))];
 }
 
 /** The innermost node whose text holds this offset. A box has the text of the node at its beginning: the selected one of both stays. */

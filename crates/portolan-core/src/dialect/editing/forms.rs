@@ -62,6 +62,9 @@ pub struct FormField {
     /// The allowed words of a choice.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub choices: &'static [&'static str],
+    /// The members of the objects in a list, if its value is such a list. They may have others.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub columns: &'static [FormColumn],
     /// The default if the field is absent, if that is a number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<u32>,
@@ -70,6 +73,15 @@ pub struct FormField {
     /// An alternative name of the field in some texts, such as an older one.
     #[serde(skip)]
     pub(crate) otherwise: Option<&'static str>,
+}
+
+/// A member of the objects in a list, with a line of text.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct FormColumn {
+    /// The path in the object, such as `effect.transitionTo` for a nested member.
+    pub path: &'static str,
+    /// The label for people.
+    pub label: &'static str,
 }
 
 /// The type of a field's value.
@@ -124,7 +136,12 @@ pub(in crate::dialect) const fn field(
     kind: FieldKind,
     help: &'static str,
 ) -> FormField {
-    FormField { path, label, help, kind, choices: &[], default: None, required: false, otherwise: None }
+    FormField { path, label, help, kind, choices: &[], columns: &[], default: None, required: false, otherwise: None }
+}
+
+/// Creates a column.
+pub(in crate::dialect) const fn column(path: &'static str, label: &'static str) -> FormColumn {
+    FormColumn { path, label }
 }
 
 /// Returns the fields of how a failed call is repeated, for their paths: how often, the first wait, the factor of each
@@ -197,6 +214,11 @@ impl FormField {
     /// Sets the allowed words.
     pub(in crate::dialect) const fn of(self, choices: &'static [&'static str]) -> FormField {
         FormField { choices, ..self }
+    }
+
+    /// Sets the members of the objects in its list.
+    pub(in crate::dialect) const fn rows(self, columns: &'static [FormColumn]) -> FormField {
+        FormField { columns, ..self }
     }
 
     /// Sets the alternative name.

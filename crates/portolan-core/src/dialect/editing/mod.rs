@@ -23,10 +23,10 @@ use crate::graph::{Edge, Graph, Node};
 use crate::source::{Edit, MAX_SOURCE_BYTES, NamedText, PathStep, Source, Span, Tree, edited};
 
 pub(crate) use changes::{Changes, text_of};
-pub use forms::{FieldKind, FormField, NodeForm, Unplaced};
-pub(super) use forms::{field, form, retries};
+pub use forms::{FieldKind, FormColumn, FormField, NodeForm, Unplaced};
+pub(super) use forms::{column, field, form, retries};
 pub(super) use mentions::Mentions;
-pub use page::written_nodes;
+pub use page::written_steps;
 pub(crate) use page::{Page, Place, fresh};
 pub(super) use pen::{Pen, filled, identifier, rule_of};
 

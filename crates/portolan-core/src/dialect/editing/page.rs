@@ -1,5 +1,7 @@
 //! The text of a definition with its graph, and the place in the text of each node and edge.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::EditError;
@@ -238,9 +240,10 @@ fn is_written(graph: &Graph, node: &Node) -> bool {
     is_one && node.id.as_str().rsplit('.').next() == Some(seat.id.as_str())
 }
 
-/// Returns the number of nodes that have text of their own.
-pub fn written_nodes(graph: &Graph) -> usize {
-    graph.nodes.iter().filter(|node| node.span != Span::default() && is_written(graph, node)).count()
+/// Returns the number of steps that are written: what is in several places of the graph is one, and an activity is none.
+pub fn written_steps(graph: &Graph) -> usize {
+    let is_step = |node: &&Node| node.kind != Kind::Activity && node.span != Span::default() && is_written(graph, node);
+    graph.nodes.iter().filter(is_step).map(|node| (node.span.start, node.span.end)).collect::<BTreeSet<_>>().len()
 }
 
 /// Returns a free id: the wanted one, or one with a number appended.

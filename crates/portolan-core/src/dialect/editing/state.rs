@@ -1,6 +1,6 @@
 //! The fields of a state at which a model works, in any dialect.
 
-use super::forms::{FieldKind, FormField, field};
+use super::forms::{FieldKind, FormField, column, field};
 use crate::graph::DEFAULT_STATE_RETRIES;
 
 pub(in crate::dialect) const OBJECTIVE: FormField = field(
@@ -15,7 +15,8 @@ pub(in crate::dialect) const KEY_RESULTS: FormField = field(
     "Key results",
     FieldKind::Json,
     "The conditions on the output, each with `name`, `description` and optionally `check`; without a check, a model judges.",
-);
+)
+.rows(&[column("name", "Name"), column("description", "What must be true"), column("check", "Check")]);
 pub(in crate::dialect) const TOOLS: FormField = field(
     "tools",
     "Tools",

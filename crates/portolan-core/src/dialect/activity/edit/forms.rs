@@ -1,6 +1,6 @@
 //! The forms of activities and of their contents, in both generations of the format.
 
-use crate::dialect::editing::{FieldKind, FormField, NodeForm, Unplaced, field, form};
+use crate::dialect::editing::{FieldKind, FormField, NodeForm, Unplaced, column, field, form};
 use crate::graph::Kind;
 
 pub(super) const OWN: &[FormField] = &[
@@ -15,7 +15,8 @@ pub(super) const OWN: &[FormField] = &[
         "Variables",
         FieldKind::Json,
         "The values that a run of it stores, each with a name and a type.",
-    ),
+    )
+    .rows(&[column("name", "Name"), column("type", "Type"), column("description", "What it says")]),
 ];
 
 const NAME: FormField = field("name", "Name", FieldKind::Text, "Its display name.");
@@ -33,7 +34,7 @@ pub(super) const CONDITION: FormField = field(
 );
 const REQUIRED: FormField =
     field("required", "Required", FieldKind::Boolean, "Whether it must be done; otherwise it can be skipped.");
-const OUTPUTS: FormField = field("outputs", "Reports", FieldKind::Json, "The variables that it sets.");
+const OUTPUTS: FormField = field("outputs", "Reports", FieldKind::List, "The names of the variables that it sets.");
 const EFFECTIVITIES: FormField =
     field("effectivities", "Needs", FieldKind::List, "The abilities that the agent needs for it.");
 const ACTIONS: FormField =
@@ -78,7 +79,9 @@ pub(super) const KINDS: &[NodeForm] = &[
             NAME,
             DESCRIPTION,
             field("message", "Question", FieldKind::Long, "What is asked.").required(),
-            field("options", "Answers", FieldKind::Json, "The possible answers, each with its effect.").required(),
+            field("options", "Answers", FieldKind::Json, "The possible answers, each with its effect.")
+                .required()
+                .rows(&[column("id", "Id"), column("label", "Answer"), column("effect.transitionTo", "Leads to")]),
             field("prerequisite", "First", FieldKind::Long, "What should be true before it is asked."),
             WHEN,
             REQUIRED,

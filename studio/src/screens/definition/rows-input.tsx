@@ -1,0 +1,61 @@
+import type { ApiError } from "../../api/client";
+import type { Field } from "../../api/types";
+import { Coded } from "../../parts/bits";
+import { Icon } from "../../parts/icons";
+import { FieldInput } from "./field";
+import { cellOf, rowsOf, withCell, type Row } from "./rows";
+
+interface Props {
+  field: Field;
+  value: unknown;
+  onCommit: (value: unknown) => Promise<ApiError | null>;
+}
+
+/** A list of objects: a row each. What no cell shows stays as it is, and can be changed as JSON. */
+export function RowsInput({ field, value, onCommit }: Props) {
+  const columns = field.columns ?? [];
+  const rows = rowsOf(value, columns.map(({ path }) => path));
+  if (rows === null) return <FieldInput field={field} value={value} onCommit={onCommit} />;
+  const commit = (changed: Row[]) => onCommit(changed.length > 0 || field.required ? changed : null);
+  const first = columns[0]?.path ?? "";
+  const add = () => {
+    const taken = new Set(rows.map((row) => cellOf(row, first)));
+    let number = rows.length + 1;
+    while (taken.has(`new_${number}`)) number++;
+    void commit([...rows, withCell({}, first, `new_${number}`)]);
+  };
+  return (
+    <fieldset className="field block edit-rows" data-path={field.path} tabIndex={-1}>
+      <legend>
+        {field.label}
+        {field.required && <span className="dim"> required</span>}
+      </legend>
+      <p className="field-help">
+        <Coded text={field.help} />
+      </p>
+      {rows.map((row, nth) => (
+        <div key={nth} className="edit-row" role="group" aria-label={`${field.label}, ${nth + 1}`}>
+          {columns.map(({ path, label }) => (
+            <FieldInput
+              key={path}
+              cell
+              field={{ path: `${field.path}.${nth}.${path}`, label, help: "", type: "text", required: path === first }}
+              value={cellOf(row, path)}
+              onCommit={(text) => commit(rows.map((other, at) => (at === nth ? withCell(row, path, typeof text === "string" ? text : "") : other)))}
+            />
+          ))}
+          <button type="button" className="icon-button" title="Remove it" aria-label={`Remove ${cellOf(row, first) || `row ${nth + 1}`}`} onClick={() => void commit(rows.filter((_, at) => at !== nth))}>
+            <Icon name="close" />
+          </button>
+        </div>
+      ))}
+      <button type="button" className="button small" onClick={add}>
+        Add to {field.label.toLowerCase()}
+      </button>
+      <details>
+        <summary>As JSON</summary>
+        <FieldInput field={{ ...field, help: "" }} value={value} onCommit={onCommit} />
+      </details>
+    </fieldset>
+  );
+}
