@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use portolan_core::diagnostic::{Diagnostic, Severity};
 use portolan_core::dialect::verify::{self, Attachments};
 use portolan_core::dialect::{self, Strictness};
-use portolan_core::graph::{Failing, Graph, Step, Workflow};
+use portolan_core::graph::{FailureHandling, Graph, Step, Workflow};
 use portolan_core::prove::{AnalysisLimits, prove};
 use portolan_core::source::{MAX_SOURCE_BYTES, Piece, Source};
 use portolan_core::validate;
@@ -226,12 +226,12 @@ fn ways(step: &Step) -> String {
     line.trim_end_matches([':', ' ']).to_owned()
 }
 
-fn failing(failing: &Failing) -> String {
+fn failing(failing: &FailureHandling) -> String {
     match failing {
-        Failing::Stays => "stays".to_owned(),
-        Failing::Ends => "ends".to_owned(),
-        Failing::Leads(to) | Failing::Caught(to) => to.to_string(),
-        Failing::Retries { to, budget, exhausted } => {
+        FailureHandling::Stays => "stays".to_owned(),
+        FailureHandling::Ends => "ends".to_owned(),
+        FailureHandling::Leads(to) | FailureHandling::Caught(to) => to.to_string(),
+        FailureHandling::Retries { to, budget, exhausted } => {
             let then = exhausted.as_ref().map_or("a person".to_owned(), ToString::to_string);
             format!("{to} {budget} times, then {then}")
         }

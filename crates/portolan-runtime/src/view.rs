@@ -1,6 +1,6 @@
 //! The response to a call about a run: the situation, and the fields for Navigator's clients.
 
-pub use portolan_core::present::Checked;
+pub use portolan_core::present::CheckResult;
 use portolan_core::present::Situation;
 use portolan_core::run::Verdict;
 use portolan_core::value::{CheckId, NodeId, Outcome};
@@ -48,12 +48,12 @@ pub struct Claim {
     /// Whether every check passed.
     pub held: bool,
     /// The checks.
-    pub checks: Vec<Checked>,
+    pub checks: Vec<CheckResult>,
 }
 
 impl Claim {
     pub(crate) fn of(step: &NodeId, reported: &Outcome, settled: &[(CheckId, Verdict)]) -> Claim {
-        let checks: Vec<Checked> = settled.iter().map(|(check, verdict)| Checked::of(check, verdict)).collect();
+        let checks: Vec<CheckResult> = settled.iter().map(|(check, verdict)| CheckResult::of(check, verdict)).collect();
         let held = checks.iter().all(|check| check.held);
         Claim { step: step.to_string(), reported: reported.to_string(), held, checks }
     }

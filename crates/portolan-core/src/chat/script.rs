@@ -17,7 +17,7 @@ const MAX_DELAY_MS: u64 = 3_600_000;
 
 /// A scripted answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scripted {
+pub struct ScriptedModelAnswer {
     /// The requests that it answers, by the requester's name or a part of the last user message; `None` matches any
     /// request.
     pub to: Option<String>,
@@ -30,7 +30,7 @@ pub struct Scripted {
 }
 
 /// Reads a file of answers: a list, in JSON or YAML. Returns `None` if it has errors, and all diagnostics at once.
-pub fn answers(source: &Source) -> (Option<Vec<Scripted>>, Vec<Diagnostic>) {
+pub fn answers(source: &Source) -> (Option<Vec<ScriptedModelAnswer>>, Vec<Diagnostic>) {
     let (tree, found) = source::parse(source);
     let mut faults = FaultList(found);
     let answers = tree.and_then(|tree| read(&tree, &mut faults));
@@ -40,7 +40,7 @@ pub fn answers(source: &Source) -> (Option<Vec<Scripted>>, Vec<Diagnostic>) {
     (answers.filter(|_| sound), faults)
 }
 
-fn read(tree: &Tree, faults: &mut FaultList) -> Option<Vec<Scripted>> {
+fn read(tree: &Tree, faults: &mut FaultList) -> Option<Vec<ScriptedModelAnswer>> {
     let TreeKind::Array(items) = &tree.kind else {
         let message = format!("a file of answers must be a list of answers, but is {}", tree.describe());
         let help = "begin each answer with a dash: `- text: Hello.`";
@@ -56,7 +56,7 @@ fn read(tree: &Tree, faults: &mut FaultList) -> Option<Vec<Scripted>> {
     Some(items.iter().enumerate().filter_map(|(at, item)| one(item, at, &mut calls, faults)).collect())
 }
 
-fn one(tree: &Tree, at: usize, calls: &mut usize, faults: &mut FaultList) -> Option<Scripted> {
+fn one(tree: &Tree, at: usize, calls: &mut usize, faults: &mut FaultList) -> Option<ScriptedModelAnswer> {
     let mut fields = Fields::of(tree, format!("answer {}", at + 1), faults)?;
     let to = fields.string("for", faults).map(|to| to.value);
     let repeat = fields.flag("repeat", faults).is_some_and(|flag| flag.value);
@@ -80,7 +80,7 @@ fn one(tree: &Tree, at: usize, calls: &mut usize, faults: &mut FaultList) -> Opt
             Ok(ModelAnswer { message, finish, usage, model, cost_microdollars: None })
         }
     };
-    Some(Scripted { to, repeat, delay_ms, says })
+    Some(ScriptedModelAnswer { to, repeat, delay_ms, says })
 }
 
 #[derive(Clone, Copy)]
@@ -172,12 +172,12 @@ fn unanswered(tree: &Tree, at: usize, faults: &mut FaultList) -> Option<ModelErr
 
 /// Writes answers as a file that [`answers`] reads: JSON, which is YAML, with one answer per line. Keeps the ids of the
 /// tool calls, and omits data that only a provider understands.
-pub fn written(answers: &[Scripted]) -> String {
+pub fn written(answers: &[ScriptedModelAnswer]) -> String {
     let lines: Vec<String> = answers.iter().map(|answer| format!("  {}", line(answer))).collect();
     if lines.is_empty() { "[]\n".to_owned() } else { format!("[\n{}\n]\n", lines.join(",\n")) }
 }
 
-fn line(answer: &Scripted) -> Value {
+fn line(answer: &ScriptedModelAnswer) -> Value {
     let mut line = Map::new();
     let mut put = |key: &str, value: Value| drop(line.insert(key.to_owned(), value));
     if let Some(to) = &answer.to {

@@ -55,12 +55,12 @@ pub struct Case {
     /// The answers to its calls.
     pub answers: Answers,
     /// The expected result.
-    pub expected: Expected,
+    pub expected: Expectation,
 }
 
 /// The expected result of a test.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Expected {
+pub enum Expectation {
     /// Any output.
     Success,
     /// This output.
@@ -145,7 +145,7 @@ fn case(tree: &Tree, at: usize, faults: &mut FaultList) -> Option<Case> {
     Some(Case { name: name?, tool, input, answers, expected })
 }
 
-fn expected(tree: &Tree, fields: &mut Fields<'_>, faults: &mut FaultList) -> Expected {
+fn expected(tree: &Tree, fields: &mut Fields<'_>, faults: &mut FaultList) -> Expectation {
     // An output may be `null`, which other fields treat as absent.
     fields.ignored(&["expect"]);
     let failure = fields.optional("expectError");
@@ -155,20 +155,20 @@ fn expected(tree: &Tree, fields: &mut Fields<'_>, faults: &mut FaultList) -> Exp
             faults.push(
                 Diagnostic::error("conflict", message).at(failure.head()).help("remove `expect` or `expectError`"),
             );
-            Expected::Success
+            Expectation::Success
         }
-        (Some(output), None) => Expected::Output(output.value()),
+        (Some(output), None) => Expectation::Output(output.value()),
         (None, Some(failure)) => expected_failure(failure, faults),
-        (None, None) => Expected::Success,
+        (None, None) => Expectation::Success,
     }
 }
 
-fn expected_failure(tree: &Tree, faults: &mut FaultList) -> Expected {
-    let Some(mut fields) = Fields::of(tree, "`expectError`", faults) else { return Expected::Success };
+fn expected_failure(tree: &Tree, faults: &mut FaultList) -> Expectation {
+    let Some(mut fields) = Fields::of(tree, "`expectError`", faults) else { return Expectation::Success };
     let mut text = |key| fields.string(key, faults).map(|text| text.value);
     let (node, code, message) = (text("node"), text("code"), text("message"));
     fields.finish(faults);
-    Expected::Failure { node, code, message }
+    Expectation::Failure { node, code, message }
 }
 
 /// Reads an object from node to answer.

@@ -27,10 +27,10 @@ use super::{ParseFault, Scope};
 /// # Ok::<(), portolan_core::expr::ParseFault>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub struct Condition(Arc<Built>);
+pub struct Condition(Arc<ConditionTree>);
 
 #[derive(Clone, PartialEq, Eq)]
-struct Built {
+struct ConditionTree {
     truth: Truth,
     nesting: usize,
 }
@@ -133,7 +133,7 @@ impl Condition {
             let message = format!("the condition nests deeper than {} levels", Condition::MAX_NESTING);
             return Err(fault(message, "reduce the nesting"));
         }
-        Ok(Condition(Arc::new(Built { truth, nesting })))
+        Ok(Condition(Arc::new(ConditionTree { truth, nesting })))
     }
 }
 

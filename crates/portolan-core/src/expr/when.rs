@@ -25,9 +25,9 @@ const MAX_NESTING: usize = 100;
 /// assert!(!when.eval(&Scope::of(&json!({}))));
 /// ```
 #[derive(Clone)]
-pub struct When(Arc<Parsed>);
+pub struct When(Arc<ParsedCondition>);
 
-struct Parsed {
+struct ParsedCondition {
     text: String,
     truth: Truth,
 }
@@ -56,7 +56,7 @@ impl When {
             };
             return Err(fault(reader.at, format!("{} is not allowed here", quoted(&word)), help));
         }
-        Ok(When(Arc::new(Parsed { text: text.to_owned(), truth })))
+        Ok(When(Arc::new(ParsedCondition { text: text.to_owned(), truth })))
     }
 
     /// Returns the condition as it was written.
@@ -99,7 +99,7 @@ struct Reader<'t> {
     nesting: usize,
 }
 
-type Read<T> = Result<T, ParseFault>;
+type ParseResult<T> = Result<T, ParseFault>;
 
 impl<'t> Reader<'t> {
     fn blanks(&mut self) {
@@ -116,7 +116,7 @@ impl<'t> Reader<'t> {
         found
     }
 
-    fn any(&mut self) -> Read<Truth> {
+    fn any(&mut self) -> ParseResult<Truth> {
         let (first, mut mixed) = self.all()?;
         let mut parts = vec![first];
         loop {
@@ -140,7 +140,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads conditions joined by `&&`, and returns whether there is more than one.
-    fn all(&mut self) -> Read<(Truth, bool)> {
+    fn all(&mut self) -> ParseResult<(Truth, bool)> {
         let mut parts = vec![self.unary()?];
         while self.takes("&&") {
             parts.push(self.unary()?);
@@ -149,7 +149,7 @@ impl<'t> Reader<'t> {
         Ok((single(parts, Truth::All), several))
     }
 
-    fn unary(&mut self) -> Read<Truth> {
+    fn unary(&mut self) -> ParseResult<Truth> {
         self.blanks();
         let at = self.at;
         self.nesting += 1;
@@ -171,7 +171,7 @@ impl<'t> Reader<'t> {
         Ok(condition)
     }
 
-    fn comparison(&mut self) -> Read<Truth> {
+    fn comparison(&mut self) -> ParseResult<Truth> {
         let left = self.side("a name")?;
         let Some(comparison) = self.comparison_word() else { return Ok(Truth::Is(left)) };
         let right = match self.side("a value")? {
@@ -194,7 +194,7 @@ impl<'t> Reader<'t> {
         WORDS.iter().find(|(word, _)| self.takes(word)).map(|(_, comparison)| *comparison)
     }
 
-    fn side(&mut self, wanted: &str) -> Read<Side> {
+    fn side(&mut self, wanted: &str) -> ParseResult<Side> {
         self.blanks();
         let at = self.at;
         let rest = &self.text[at..];
@@ -225,7 +225,7 @@ impl<'t> Reader<'t> {
         Ok(Side::Literal(literal))
     }
 
-    fn path(&self, at: usize, word: &str) -> Read<Side> {
+    fn path(&self, at: usize, word: &str) -> ParseResult<Side> {
         let segments: Vec<String> = word.split('.').map(str::to_owned).collect();
         let is_name = |segment: &String| segment.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
         if !segments.iter().all(is_name) {
@@ -235,7 +235,7 @@ impl<'t> Reader<'t> {
         Ok(Side::Path(segments))
     }
 
-    fn quoted(&mut self, quote: char) -> Read<Side> {
+    fn quoted(&mut self, quote: char) -> ParseResult<Side> {
         let open = self.at;
         let mut text = String::new();
         let mut escaped = false;

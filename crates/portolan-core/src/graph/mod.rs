@@ -41,12 +41,12 @@ pub use interface::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, FileSettings, Inter
 pub use phase::Phase;
 pub use server::{Builtin, DEFAULT_CALL_TIMEOUT_MS, Server, Transport};
 pub use state::{
-    Asking, Bounds, DEFAULT_STATE_RETRIES, DEFAULT_TURNS, Exhausted, Judge, KeyResult, KeyResultCheck, RetryContext,
-    State, Worker,
+    Bounds, DEFAULT_STATE_RETRIES, DEFAULT_TURNS, Exhausted, Judge, KeyResult, KeyResultCheck, RequestTemplate,
+    RetryContext, State, Worker,
 };
 pub use tools::{ToolRules, is_meant};
 pub use verification::{DecidedBy, NodeCheck, Verification};
-pub use workflow::{CheckedSteps, Exits, Failing, Flow, Step, Workflow};
+pub use workflow::{CheckedSteps, Exits, FailureHandling, Flow, Step, Workflow};
 
 /// The default number of retries, if neither a `failed` edge nor `maxRetries` sets another.
 pub const DEFAULT_RETRIES: u32 = 3;

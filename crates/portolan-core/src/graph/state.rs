@@ -54,7 +54,7 @@ pub struct State {
 #[serde(rename_all = "snake_case")]
 pub enum Worker {
     /// A language model.
-    Model(Box<Asking>),
+    Model(Box<RequestTemplate>),
     /// No worker: the output is the input.
     Nobody,
     /// A function that the embedding program registered.
@@ -63,7 +63,7 @@ pub enum Worker {
 
 /// The request to a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Asking {
+pub struct RequestTemplate {
     /// The model, as `provider:name`; `None` means that of the file, else that of the run.
     pub model: Option<String>,
     /// The system message; `None` means one made from the objective.

@@ -164,7 +164,7 @@ pub struct Exits {
     /// The target of each outcome except `failed`. `passed` comes first if the node accepts it.
     pub on: Vec<(Outcome, NodeId)>,
     /// The effect of a failure.
-    pub failing: Failing,
+    pub failing: FailureHandling,
     /// The targets of guards, in order: the first guard that holds is taken, and `passed` if none does.
     pub guards: Vec<(Expr, NodeId)>,
     /// The branches that a fork opens, in order. Empty on all other nodes.
@@ -191,17 +191,19 @@ impl Exits {
     /// `node`.
     pub fn again<'a>(&'a self, node: &'a NodeId) -> &'a NodeId {
         match &self.failing {
-            Failing::Retries { to, .. } => to,
-            Failing::Leads(_) | Failing::Caught(_) | Failing::Ends | Failing::Stays => node,
+            FailureHandling::Retries { to, .. } => to,
+            FailureHandling::Leads(_) | FailureHandling::Caught(_) | FailureHandling::Ends | FailureHandling::Stays => {
+                node
+            }
         }
     }
 
     /// Returns the target of every exit. A target of several exits is repeated.
     pub fn targets(&self) -> impl Iterator<Item = &NodeId> {
         let failing: [Option<&NodeId>; 2] = match &self.failing {
-            Failing::Stays | Failing::Ends => [None, None],
-            Failing::Leads(to) | Failing::Caught(to) => [Some(to), None],
-            Failing::Retries { to, exhausted, .. } => [Some(to), exhausted.as_ref()],
+            FailureHandling::Stays | FailureHandling::Ends => [None, None],
+            FailureHandling::Leads(to) | FailureHandling::Caught(to) => [Some(to), None],
+            FailureHandling::Retries { to, exhausted, .. } => [Some(to), exhausted.as_ref()],
         };
         let on = self.on.iter().map(|(_, to)| to);
         let guarded = self.guards.iter().map(|(_, to)| to);
@@ -210,14 +212,14 @@ impl Exits {
 
     /// Returns every outcome that may be reported, in order, `failed` last.
     pub fn outcomes(&self) -> impl Iterator<Item = Outcome> + '_ {
-        self.on.iter().map(|(on, _)| on.clone()).chain((self.failing != Failing::Stays).then(Outcome::failed))
+        self.on.iter().map(|(on, _)| on.clone()).chain((self.failing != FailureHandling::Stays).then(Outcome::failed))
     }
 }
 
 /// The effect of a failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Failing {
+pub enum FailureHandling {
     /// It cannot be reported, and work that is not accepted stays at the node.
     Stays,
     /// It leads to another node.
@@ -237,12 +239,14 @@ pub enum Failing {
     },
 }
 
-impl Failing {
+impl FailureHandling {
     /// Returns the number of retries.
     pub fn budget(&self) -> u32 {
         match self {
-            Failing::Leads(_) | Failing::Caught(_) | Failing::Ends | Failing::Stays => 0,
-            Failing::Retries { budget, .. } => *budget,
+            FailureHandling::Leads(_) | FailureHandling::Caught(_) | FailureHandling::Ends | FailureHandling::Stays => {
+                0
+            }
+            FailureHandling::Retries { budget, .. } => *budget,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::value::CheckId;
 
 /// A performed check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Checked {
+pub struct CheckResult {
     /// The check.
     pub id: String,
     /// Whether it held.
@@ -23,9 +23,9 @@ pub struct Checked {
     pub output: Option<String>,
 }
 
-impl Checked {
+impl CheckResult {
     /// Presents the verdict of a check.
-    pub fn of(check: &CheckId, verdict: &Verdict) -> Checked {
+    pub fn of(check: &CheckId, verdict: &Verdict) -> CheckResult {
         let (held, reason, output) = match verdict {
             Verdict::Held => (true, None, None),
             Verdict::Shown { reason, .. } => (true, Some(reason.clone()), None),
@@ -42,6 +42,6 @@ impl Checked {
             Verdict::Unknown { reason } => (false, Some(format!("could not be checked: {reason}")), None),
         };
         let asked = matches!(verdict, Verdict::ForPerson { .. });
-        Checked { id: check.to_string(), held, asked, reason, output }
+        CheckResult { id: check.to_string(), held, asked, reason, output }
     }
 }

@@ -27,7 +27,7 @@ mod verified;
 mod visits;
 mod work;
 
-pub use checked::Checked;
+pub use checked::CheckResult;
 pub use conversation::sentence as state_sentence;
 pub use dot::dot;
 pub use drawing::{Drawing, DrawingInput, DrawnCheck, DrawnEdge, DrawnNode, FARTHEST, Fold, NodeOffsets, drawing, svg};
@@ -36,7 +36,7 @@ pub use history::history;
 pub use mermaid::{diagram_markdown, mermaid};
 pub use offers::{Act, BlockedBy, Meaning, Offer};
 pub use outline::{AttachedIn, outline, outline_with};
-pub use overlay::{Arrived, Mark, NodeMark, Overlay, PassMark, TakenEdge, Trail, drawn_as};
+pub use overlay::{Mark, NodeMark, Overlay, PassMark, ProgressCount, TakenEdge, Trail, drawn_as};
 pub use passes::{PassEnd, PassStrip};
 pub use question::{Answer, AnsweredBy, AskReason, DefaultAnswer, OpenQuestion, QuestionView, asked};
 pub use redaction::{MASK, Redaction};
@@ -47,7 +47,7 @@ pub use situation::{
 };
 pub use trace::{CANCELLED, TraceRow, UNDER_WAY, context, expression, function_word, trace, way};
 pub use verified::looks_at;
-pub use visits::{Altered, ChatMessage, Reported, Visit, visits};
+pub use visits::{ChatMessage, OutcomeReport, OutputChange, Visit, visits};
 pub use work::{ActivityView, CheckView, Fork, ForkBranch, Progress, Work};
 
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ pub struct Viewer {
     /// The position to present, if it is not the whole run.
     pub at: Option<FramePath>,
     /// How to lift the block, if the definition's commands may not be run.
-    pub untrusted: Option<Untrusted>,
+    pub untrusted: Option<TrustRequirement>,
     /// Whether the caller's client can ask its person a question.
     pub can_ask: bool,
     /// The abilities that the agent claims; `None` if unchanged since the run began.
@@ -90,7 +90,7 @@ pub struct CheckUnderWay {
 /// The action that is required before untrusted commands may run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "liftedBy", rename_all = "snake_case")]
-pub enum Untrusted {
+pub enum TrustRequirement {
     /// A person must trust the file.
     Trust {
         /// The definition's file.

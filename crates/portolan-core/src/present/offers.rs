@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::question::Here;
 use super::situation::branch_name;
-use super::{Child, ChildState, Untrusted, Viewer};
+use super::{Child, ChildState, TrustRequirement, Viewer};
 use crate::graph::{Kind, Step, Strategy, Workflow};
 use crate::run::{BranchState, Frame, FramePath, Human, Move, Place, Run, WaitingFor, moves};
 use crate::value::{CANCELLED, NodeId, Outcome};
@@ -98,7 +98,7 @@ pub enum Meaning {
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum BlockedBy {
     /// The commands that decide it are untrusted.
-    Untrusted(Untrusted),
+    Untrusted(TrustRequirement),
     /// Only the person's own answer counts, and the caller's client cannot ask.
     Person,
     /// A question must be answered first.

@@ -6,8 +6,8 @@ use super::picture::{cut, one_line};
 use super::trace::function_word;
 use super::verified::looks_at;
 use crate::graph::{
-    ATTACHMENTS, CheckedSteps, DEFAULT_RETRIES, Escalation, Failing, Flow, Kind, Node, NodeCheck, Step, Strategy,
-    Workflow,
+    ATTACHMENTS, CheckedSteps, DEFAULT_RETRIES, Escalation, FailureHandling, Flow, Kind, Node, NodeCheck, Step,
+    Strategy, Workflow,
 };
 use crate::value::{FAILED, NodeId, PASSED, WorkflowId};
 
@@ -119,7 +119,8 @@ impl<'w> Outline<'w> {
         if matches!(step.node.kind, Kind::Start | Kind::End { .. } | Kind::Fork { .. }) {
             return;
         }
-        let by_default = Failing::Retries { to: step.node.id.clone(), budget: DEFAULT_RETRIES, exhausted: None };
+        let by_default =
+            FailureHandling::Retries { to: step.node.id.clone(), budget: DEFAULT_RETRIES, exhausted: None };
         if step.exits.failing != by_default {
             self.rows.extend(failure(&step.exits.failing).map(Row::Detail));
         } else if step.node.seat.is_none() && !matches!(step.node.kind, Kind::Checkpoint { .. }) {
@@ -185,11 +186,11 @@ fn walk(flow: &Flow) -> Vec<(usize, &Step)> {
     walked
 }
 
-fn failure_targets(failing: &Failing) -> impl Iterator<Item = &NodeId> {
+fn failure_targets(failing: &FailureHandling) -> impl Iterator<Item = &NodeId> {
     let (first, second) = match failing {
-        Failing::Stays | Failing::Ends => (None, None),
-        Failing::Leads(to) | Failing::Caught(to) => (Some(to), None),
-        Failing::Retries { to, exhausted, .. } => (Some(to), exhausted.as_ref()),
+        FailureHandling::Stays | FailureHandling::Ends => (None, None),
+        FailureHandling::Leads(to) | FailureHandling::Caught(to) => (Some(to), None),
+        FailureHandling::Retries { to, exhausted, .. } => (Some(to), exhausted.as_ref()),
     };
     first.into_iter().chain(second)
 }
@@ -242,12 +243,12 @@ fn way(on: &str, to: &NodeId) -> String {
 }
 
 /// Describes the effect of a failure; `None` if the workflow simply fails with it.
-fn failure(failing: &Failing) -> Option<String> {
+fn failure(failing: &FailureHandling) -> Option<String> {
     let (to, budget, exhausted) = match failing {
-        Failing::Ends => return None,
-        Failing::Stays => return Some("stays until its checks hold".to_owned()),
-        Failing::Leads(to) | Failing::Caught(to) => return Some(way(FAILED, to)),
-        Failing::Retries { to, budget, exhausted } => (to, *budget, exhausted),
+        FailureHandling::Ends => return None,
+        FailureHandling::Stays => return Some("stays until its checks hold".to_owned()),
+        FailureHandling::Leads(to) | FailureHandling::Caught(to) => return Some(way(FAILED, to)),
+        FailureHandling::Retries { to, budget, exhausted } => (to, *budget, exhausted),
     };
     let then = exhausted.as_ref().map_or_else(|| "a person decides".to_owned(), |to| one_line(to.as_str()));
     if budget == 0 {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::passes::{PassStrip, Passes};
-use crate::graph::{EndResult, Failing, Kind, Workflow};
+use crate::graph::{EndResult, FailureHandling, Kind, Workflow};
 use crate::run::{BranchState, Change, Event, EventKind, Frame, FramePath, Place, Run};
 use crate::value::{NodeId, Outcome, SKIPPED};
 
@@ -51,7 +51,7 @@ pub struct NodeMark {
     pub strip: Option<PassStrip>,
     /// The number of done branches or items, if it is a fork, a join or a `forEach` under way.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub arrived: Option<Arrived>,
+    pub arrived: Option<ProgressCount>,
 }
 
 /// The state of a node. Later variants are worse.
@@ -86,7 +86,7 @@ pub struct PassMark {
 
 /// Progress among several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Arrived {
+pub struct ProgressCount {
     /// The number of done ones.
     pub done: usize,
     /// The total number.
@@ -432,7 +432,7 @@ fn stands(workflow: &Workflow, run: &Run, path: &FramePath, frame: &Frame, nodes
 }
 
 fn budget(step: &crate::graph::Step) -> Option<u32> {
-    matches!(step.exits.failing, Failing::Retries { .. }).then(|| step.exits.failing.budget())
+    matches!(step.exits.failing, FailureHandling::Retries { .. }).then(|| step.exits.failing.budget())
 }
 
 fn mark_of(place: &Place) -> Option<Mark> {
@@ -454,14 +454,17 @@ fn pass(place: &Place) -> Option<PassMark> {
     Some(PassMark { number: pass + 1, of: items.as_ref().map(|items| items.len()) })
 }
 
-fn arrived(place: &Place) -> Option<Arrived> {
+fn arrived(place: &Place) -> Option<ProgressCount> {
     match place {
         Place::Forked { branches, .. } => {
             let is_done = |state: &BranchState| matches!(state, BranchState::Done(_) | BranchState::Cancelled);
-            Some(Arrived { done: branches.iter().filter(|branch| is_done(&branch.state)).count(), of: branches.len() })
+            Some(ProgressCount {
+                done: branches.iter().filter(|branch| is_done(&branch.state)).count(),
+                of: branches.len(),
+            })
         }
         Place::Each { items, begun, open, .. } => {
-            Some(Arrived { done: (*begun as usize).saturating_sub(open.len()), of: items.len() })
+            Some(ProgressCount { done: (*begun as usize).saturating_sub(open.len()), of: items.len() })
         }
         _ => None,
     }

@@ -37,12 +37,12 @@ pub struct Redaction {
     /// Texts that are masked everywhere.
     secrets: BTreeSet<String>,
     /// Further such texts, learnt during the run.
-    learnt: Arc<Mutex<Learnt>>,
+    learnt: Arc<Mutex<LearntTexts>>,
 }
 
 /// The learnt texts, oldest first; the oldest is dropped if there are too many.
 #[derive(Clone, Default)]
-struct Learnt {
+struct LearntTexts {
     texts: BTreeSet<String>,
     order: VecDeque<String>,
 }
@@ -173,7 +173,7 @@ impl Redaction {
             || self.pointers.iter().any(|pointer| leads(pointer, way))
     }
 
-    fn met(&self) -> MutexGuard<'_, Learnt> {
+    fn met(&self) -> MutexGuard<'_, LearntTexts> {
         self.learnt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -308,7 +308,7 @@ impl Redaction {
     }
 }
 
-impl Learnt {
+impl LearntTexts {
     fn add(&mut self, text: String) {
         if !self.texts.insert(text.clone()) {
             return;

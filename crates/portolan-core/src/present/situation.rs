@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::offers::{Offer, offers};
 use super::question::{Here, OpenQuestion};
 use super::work::{CheckView, Fork, Work};
-use super::{CheckUnderWay, Redaction, Untrusted, Viewer, conversation};
+use super::{CheckUnderWay, Redaction, TrustRequirement, Viewer, conversation};
 use crate::graph::{EndResult, Escalation, Kind, Workflow};
 use crate::run::{BranchState, Feedback, Frame, FramePath, ModelActivity, Place, Run};
 use crate::value::{FAILED, Outcome};
@@ -57,7 +57,7 @@ pub struct Situation {
     pub checking: Option<CheckUnderWay>,
     /// The reason that commands among the checks may not be run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub untrusted: Option<Untrusted>,
+    pub untrusted: Option<TrustRequirement>,
     /// The reason for another attempt, or the text that was handed on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,

@@ -87,7 +87,7 @@ pub fn trace<'r>(
     hidden: &Redaction,
 ) -> Vec<TraceRow> {
     let mut told =
-        Told { workflow, hidden, run: None, since: None, entered: BTreeMap::new(), begun: 0, rows: Vec::new() };
+        TraceBuilder { workflow, hidden, run: None, since: None, entered: BTreeMap::new(), begun: 0, rows: Vec::new() };
     let mut last = None;
     for (event, changes) in records {
         last = Some(event.at);
@@ -104,7 +104,7 @@ pub fn trace<'r>(
     rows.map(|((_, row), index)| TraceRow { index, ..row }).collect()
 }
 
-struct Told<'t> {
+struct TraceBuilder<'t> {
     workflow: &'t Workflow,
     hidden: &'t Redaction,
     run: Option<Run>,
@@ -116,7 +116,7 @@ struct Told<'t> {
     rows: Vec<(u64, TraceRow)>,
 }
 
-impl Told<'_> {
+impl TraceBuilder<'_> {
     fn take(&mut self, at: Timestamp, change: &Change) {
         self.since.get_or_insert(at);
         match change {

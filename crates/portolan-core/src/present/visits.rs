@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Checked, Redaction, drawn_as, expression, way};
+use super::{CheckResult, Redaction, drawn_as, expression, way};
 use crate::chat::{Arguments, Message, ToolUse};
 use crate::graph::Workflow;
 use crate::run::{
@@ -41,7 +41,7 @@ pub struct Visit {
     pub output: Option<Value>,
     /// The later replacements of its output, each with its author, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub altered: Vec<Altered>,
+    pub altered: Vec<OutputChange>,
     /// The reason that it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
@@ -49,10 +49,10 @@ pub struct Visit {
     pub retries: u32,
     /// The reported outcomes, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub reports: Vec<Reported>,
+    pub reports: Vec<OutcomeReport>,
     /// The results of its checks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<Checked>,
+    pub checks: Vec<CheckResult>,
     /// The checks of the node that were not run since the last report.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<CheckId>,
@@ -69,7 +69,7 @@ pub struct Visit {
 
 /// A reported outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Reported {
+pub struct OutcomeReport {
     /// The reporter.
     pub by: Actor,
     /// The outcome.
@@ -84,7 +84,7 @@ pub struct Reported {
 
 /// A manual change of an output.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Altered {
+pub struct OutputChange {
     /// The record of the change.
     pub seq: u64,
     /// The author.
@@ -114,7 +114,7 @@ pub fn visits<'r>(
     wanted: &str,
     hidden: &Redaction,
 ) -> Vec<Visit> {
-    let mut told = Told {
+    let mut told = VisitsBuilder {
         workflow,
         wanted,
         hidden,
@@ -137,7 +137,7 @@ pub fn visits<'r>(
     told.visits
 }
 
-struct Told<'t> {
+struct VisitsBuilder<'t> {
     workflow: &'t Workflow,
     wanted: &'t str,
     hidden: &'t Redaction,
@@ -149,7 +149,7 @@ struct Told<'t> {
     visits: Vec<Visit>,
 }
 
-impl Told<'_> {
+impl VisitsBuilder<'_> {
     fn visit(&mut self, path: &FramePath) -> Option<&mut Visit> {
         let at = *self.open.get(path)?;
         self.visits.get_mut(at)
@@ -162,7 +162,7 @@ impl Told<'_> {
         let checks = self.checks_at(frame);
         let Some(visit) = self.visit(frame) else { return };
         visit.unchecked = checks;
-        visit.reports.push(Reported {
+        visit.reports.push(OutcomeReport {
             by,
             outcome: outcome.to_string(),
             note: note.as_ref().map(|note| hidden.text(note)),
@@ -202,7 +202,7 @@ impl Told<'_> {
             Change::Settled { frame, check, verdict } => {
                 let Some(visit) = self.visit(frame) else { return };
                 visit.unchecked.retain(|open| open != check);
-                visit.checks.push(Checked::of(check, verdict));
+                visit.checks.push(CheckResult::of(check, verdict));
             }
             Change::Talked { frame, said } => self.talks(frame, said),
             _ => {}
@@ -225,7 +225,7 @@ impl Told<'_> {
             (self.is_whole || is_within(&self.visits[last])).then_some(last)
         });
         if let Some(visit) = last.and_then(|last| self.visits.get_mut(last)) {
-            visit.altered.push(Altered { seq, by, value });
+            visit.altered.push(OutputChange { seq, by, value });
         }
     }
 
@@ -338,7 +338,7 @@ impl Told<'_> {
                 visit.messages.extend(messages.iter().map(|message| spoken(message, hidden)));
             }
             ModelStateChange::Message(message) => visit.messages.push(spoken(message, hidden)),
-            ModelStateChange::Settled { check, verdict } => visit.checks.push(Checked::of(check, verdict)),
+            ModelStateChange::Settled { check, verdict } => visit.checks.push(CheckResult::of(check, verdict)),
             ModelStateChange::Failed(attempt) | ModelStateChange::Held(attempt) => {
                 visit.attempts.push(attempt.found.clone())
             }

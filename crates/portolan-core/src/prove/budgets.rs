@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::explore::{Edge, Explored};
+use super::explore::{Edge, Exploration};
 use super::model::Model;
 use super::picks::{PassKind, Pick};
 use super::steps::{Act, Step};
@@ -55,10 +55,10 @@ pub(super) fn passes(model: &Model, step: &Step) -> Option<(Budget, u32)> {
 
 /// Budgets that cannot be spent: in the state with this key, that of a node in a frame. The passes of a loop are
 /// counted at the node that ends each pass, in the frame of the pass.
-pub(super) type Unspent = BTreeSet<(Box<[u8]>, FramePath, NodeId)>;
+pub(super) type UnspendableBudgets = BTreeSet<(Box<[u8]>, FramePath, NodeId)>;
 
 /// Checks whether a step assumes a spent budget that cannot be spent in the state with this key.
-pub(super) fn is_unspent(unspent: &Unspent, key: &[u8], step: &Step) -> bool {
+pub(super) fn is_unspent(unspent: &UnspendableBudgets, key: &[u8], step: &Step) -> bool {
     let is = |pick: &Pick| match pick {
         Pick::Spent { frame, gate } => unspent.contains(&(key.into(), frame.clone(), gate.clone())),
         Pick::Pass(PassKind::Most) => unspent.contains(&(key.into(), step.frame.clone(), step.node.clone())),
@@ -72,8 +72,12 @@ pub(super) fn is_unspent(unspent: &Unspent, key: &[u8], step: &Step) -> bool {
 const MOST_STATES: usize = 16_384;
 
 /// Finds the states that wrongly assume spent budgets; `None` if the time is up first.
-pub(super) fn unspent(model: &Model, found: &Explored, out_of_time: &mut dyn FnMut() -> bool) -> Option<Unspent> {
-    let mut unspent = Unspent::new();
+pub(super) fn unspent(
+    model: &Model,
+    found: &Exploration,
+    out_of_time: &mut dyn FnMut() -> bool,
+) -> Option<UnspendableBudgets> {
+    let mut unspent = UnspendableBudgets::new();
     for ((frame, node), taken) in taken(model, found) {
         if taken.spent.is_empty() {
             continue;
@@ -91,7 +95,7 @@ pub(super) fn unspent(model: &Model, found: &Explored, out_of_time: &mut dyn FnM
 }
 
 /// Collects the uses of budgets, by the place where they are counted.
-fn taken<'f>(model: &Model, found: &'f Explored) -> BTreeMap<(&'f FramePath, &'f NodeId), BudgetUse> {
+fn taken<'f>(model: &Model, found: &'f Exploration) -> BTreeMap<(&'f FramePath, &'f NodeId), BudgetUse> {
     let mut all: BTreeMap<(&FramePath, &NodeId), BudgetUse> = BTreeMap::new();
     let counts_passes = found.states.len() <= MOST_STATES;
     for (number, edge) in found.edges.iter().enumerate() {
@@ -140,7 +144,7 @@ struct BudgetUse {
 }
 
 /// Finds the states that a path reaches with all of the budget used and not renewed since.
-fn spending(found: &Explored, budget: &Budget, taking: &[u32], most: u32) -> Vec<bool> {
+fn spending(found: &Exploration, budget: &Budget, taking: &[u32], most: u32) -> Vec<bool> {
     let takes: BTreeSet<u32> = taking.iter().copied().collect();
     let mut last = takes.clone();
     let mut reached = since(found, budget, &takes, &last);
@@ -158,7 +162,7 @@ fn spending(found: &Explored, budget: &Budget, taking: &[u32], most: u32) -> Vec
 }
 
 /// Finds the states that are reached after these steps by steps that neither use nor renew the budget.
-fn since(found: &Explored, budget: &Budget, takes: &BTreeSet<u32>, from: &BTreeSet<u32>) -> Vec<bool> {
+fn since(found: &Exploration, budget: &Budget, takes: &BTreeSet<u32>, from: &BTreeSet<u32>) -> Vec<bool> {
     let mut reached = vec![false; found.states.len()];
     let mut waiting: Vec<u32> = from.iter().map(|edge| found.edges[*edge as usize].to).collect();
     while let Some(at) = waiting.pop() {

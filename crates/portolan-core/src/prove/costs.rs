@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use indexmap::IndexMap;
 
 use super::budgets::{Budget, passes, renews};
-use super::explore::{Edge, Explored};
+use super::explore::{Edge, Exploration};
 use super::least::least;
 use super::model::Model;
 use super::steps::{Act, Step};
@@ -74,7 +74,7 @@ fn both(one: Counts, other: Counts, with: fn(u64, u64) -> u64) -> Counts {
 pub(super) fn costs(
     workflow: &Workflow,
     model: &Model,
-    found: &Explored,
+    found: &Exploration,
     out_of_time: &mut dyn FnMut() -> bool,
 ) -> Option<Costs> {
     if found.bound.is_some() || found.edges.len() > MAX_EDGES {
@@ -93,7 +93,7 @@ pub(super) fn costs(
 }
 
 /// Returns the limits that hold for a whole run.
-fn declared(workflow: &Workflow, found: &Explored, most: &RunCounts) -> Bounds {
+fn declared(workflow: &Workflow, found: &Exploration, most: &RunCounts) -> Bounds {
     let own = workflow.root().interface.as_ref().map(|interface| interface.bounds).unwrap_or_default();
     let is_entered = |id: &WorkflowId, flow: &Flow| found.nodes.contains(&(id.clone(), flow.start.clone()));
     // Flows that tools and items run are not explored: each of their states may be reached.
@@ -154,7 +154,7 @@ enum Way {
 }
 
 struct Search<'f> {
-    found: &'f Explored,
+    found: &'f Exploration,
     way: Vec<Way>,
     /// The budgets, each with its maximum.
     budgets: IndexMap<Budget, u32>,
@@ -165,7 +165,7 @@ struct Search<'f> {
 }
 
 impl Search<'_> {
-    fn of<'f>(model: &Model, found: &'f Explored) -> Search<'f> {
+    fn of<'f>(model: &Model, found: &'f Exploration) -> Search<'f> {
         let mut budgets: IndexMap<Budget, u32> = IndexMap::new();
         let mut takes = vec![Vec::new(); found.edges.len()];
         for (number, edge) in found.edges.iter().enumerate() {

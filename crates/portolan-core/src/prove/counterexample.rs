@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::explore::{Explored, sample};
+use super::explore::{Exploration, sample};
 use super::model::{MISSING, Mask, Model, is_copied, sets};
 use super::picks::{PassKind, Pick};
 use super::pump::pumped;
@@ -54,7 +54,7 @@ pub struct Line {
 pub(super) struct Story<'s> {
     pub(super) workflow: &'s Workflow,
     pub(super) model: &'s Model,
-    pub(super) found: &'s Explored,
+    pub(super) found: &'s Exploration,
 }
 
 /// A variable that must be in one of these cells later.
@@ -73,7 +73,7 @@ struct WantedValue<'s> {
 const MAX_ATTEMPTS: usize = 100;
 
 /// The values of variables by step number; those of the opening are at 0.
-type Given = BTreeMap<usize, Map<String, Value>>;
+type StepValues = BTreeMap<usize, Map<String, Value>>;
 
 impl Story<'_> {
     /// Returns the run that ends with a step.
@@ -130,8 +130,8 @@ impl Story<'_> {
     }
 
     /// Returns the values to set on the way: those that are read later.
-    fn given(&self, steps: &[&Step]) -> Given {
-        let mut given = Given::new();
+    fn given(&self, steps: &[&Step]) -> StepValues {
+        let mut given = StepValues::new();
         let mut wanted: Vec<WantedValue<'_>> = Vec::new();
         let mut passes: BTreeMap<FramePath, usize> = BTreeMap::new();
         for (at, step) in steps.iter().enumerate().rev() {
@@ -271,7 +271,7 @@ impl Story<'_> {
     }
 
     /// Replays the path in the engine; `None` if it does not follow.
-    fn played(&self, steps: &[&Step], given: &Given, told: &mut Counterexample) -> Option<Run> {
+    fn played(&self, steps: &[&Step], given: &StepValues, told: &mut Counterexample) -> Option<Run> {
         let mut run = Run::fold(&open(self.workflow, &told.opening).ok()?)?;
         for (at, step) in steps.iter().enumerate() {
             let given = given.get(&(at + 1));

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use indexmap::IndexSet;
 use serde_json::{Map, Value};
 
-use super::budgets::{Unspent, is_unspent};
+use super::budgets::{UnspendableBudgets, is_unspent};
 use super::model::{MISSING, Model};
 use super::picks::Pick;
 use super::state::{key, mark, marked, normalise};
-use super::steps::{Act, Retried, Step, StepResult, steps};
+use super::steps::{Act, RetryUse, Step, StepResult, steps};
 use super::{AnalysisLimits, Bound};
 use crate::engine::open;
 use crate::graph::{EndResult, Kind, Variable, VariableOwner};
@@ -44,7 +44,7 @@ type Set<T> = IndexSet<T, foldhash::fast::RandomState>;
 pub(super) type Site = (WorkflowId, NodeId);
 
 /// The result of the exploration.
-pub(super) struct Explored {
+pub(super) struct Exploration {
     pub(super) states: Vec<StateKind>,
     pub(super) edges: Vec<Edge>,
     /// The edge that reached each state first.
@@ -80,7 +80,7 @@ impl Edge {
     fn bytes(&self) -> usize {
         let names = self.step.frame.0.len() + self.step.begins.as_ref().map_or(0, |frame| frame.0.len());
         let picks =
-            self.step.picks.capacity() * size_of::<Pick>() + self.step.retried.capacity() * size_of::<Retried>();
+            self.step.picks.capacity() * size_of::<Pick>() + self.step.retried.capacity() * size_of::<RetryUse>();
         2 * size_of::<Edge>() + size_of::<Step>() + names * size_of::<NodeId>() + picks
     }
 }
@@ -88,9 +88,9 @@ impl Edge {
 /// The states found so far, and those that wait.
 struct Search<'m> {
     model: &'m Model,
-    unspent: &'m Unspent,
+    unspent: &'m UnspendableBudgets,
     waiting: VecDeque<(u32, Run)>,
-    found: Explored,
+    found: Exploration,
     /// The memory for keys.
     key: Vec<u8>,
 }
@@ -101,9 +101,9 @@ struct Search<'m> {
 pub(super) fn explore(
     model: &Model,
     limits: &AnalysisLimits,
-    unspent: &Unspent,
+    unspent: &UnspendableBudgets,
     out_of_time: &mut dyn FnMut() -> bool,
-) -> Option<Explored> {
+) -> Option<Exploration> {
     let opening = opening(model);
     let changes = open(&model.workflow, &opening).ok()?;
     let mut run = Run::fold(&changes)?;
@@ -128,8 +128,8 @@ pub(super) fn explore(
 }
 
 impl<'m> Search<'m> {
-    fn of(model: &'m Model, unspent: &'m Unspent, opening: Opening, first: Run) -> Search<'m> {
-        let found = Explored {
+    fn of(model: &'m Model, unspent: &'m UnspendableBudgets, opening: Opening, first: Run) -> Search<'m> {
+        let found = Exploration {
             states: Vec::new(),
             edges: Vec::new(),
             reached_by: Vec::new(),
@@ -223,7 +223,7 @@ impl<'m> Search<'m> {
         frame.inner().for_each(|(_, inner)| self.at(inner));
     }
 
-    fn finished(mut self) -> Explored {
+    fn finished(mut self) -> Exploration {
         for (at, _) in &self.waiting {
             let standing = &mut self.found.states[*at as usize];
             if *standing == StateKind::Open {
@@ -235,7 +235,7 @@ impl<'m> Search<'m> {
     }
 }
 
-impl Explored {
+impl Exploration {
     /// Returns the unique key of a state.
     pub(super) fn key(&self, state: u32) -> &[u8] {
         self.known.get_index(state as usize).map_or(&[], |key| key)

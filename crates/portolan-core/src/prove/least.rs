@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::budgets::passes;
 use super::costs::{Counts, taken};
-use super::explore::{Explored, StateKind};
+use super::explore::{Exploration, StateKind};
 use super::model::Model;
 use super::picks::{PassKind, Pick};
 use super::steps::Step;
@@ -16,7 +16,7 @@ use crate::value::NodeId;
 
 /// A budget that some step assumes to be spent.
 #[derive(Default)]
-struct Needed {
+struct BudgetNeed {
     /// The steps that use it.
     uses: Vec<u32>,
     /// The number of uses that are needed.
@@ -26,7 +26,12 @@ struct Needed {
 }
 
 /// Returns the minimum of each count, by the costs of each step; zeros if the time is up first.
-pub(super) fn least(model: &Model, found: &Explored, each: &[Counts], out_of_time: &mut dyn FnMut() -> bool) -> Counts {
+pub(super) fn least(
+    model: &Model,
+    found: &Exploration,
+    each: &[Counts],
+    out_of_time: &mut dyn FnMut() -> bool,
+) -> Counts {
     let (needed, needs) = needed(model, found);
     let mut least = Counts::default();
     for (count, least) in least.iter_mut().enumerate() {
@@ -42,11 +47,11 @@ pub(super) fn least(model: &Model, found: &Explored, each: &[Counts], out_of_tim
 }
 
 /// The place where a budget is counted, and whether it is that of passes.
-type Counted = (FramePath, NodeId, bool);
+type BudgetPlace = (FramePath, NodeId, bool);
 
 /// Collects the budgets that are assumed to be spent, and those that each step assumes so.
-fn needed(model: &Model, found: &Explored) -> (BTreeMap<Counted, Needed>, BTreeMap<u32, Vec<Counted>>) {
-    let (mut all, mut needs): (BTreeMap<Counted, Needed>, BTreeMap<u32, Vec<Counted>>) = Default::default();
+fn needed(model: &Model, found: &Exploration) -> (BTreeMap<BudgetPlace, BudgetNeed>, BTreeMap<u32, Vec<BudgetPlace>>) {
+    let (mut all, mut needs): (BTreeMap<BudgetPlace, BudgetNeed>, BTreeMap<u32, Vec<BudgetPlace>>) = Default::default();
     for (number, edge) in found.edges.iter().enumerate() {
         for counted in edge.step.picks.iter().filter_map(|pick| assumed(model, &edge.step, pick)) {
             all.entry(counted.clone()).or_default().sources.insert(edge.from);
@@ -67,7 +72,7 @@ fn needed(model: &Model, found: &Explored) -> (BTreeMap<Counted, Needed>, BTreeM
 }
 
 /// Returns the budget that a pick assumes to be spent.
-fn assumed(model: &Model, step: &Step, pick: &Pick) -> Option<Counted> {
+fn assumed(model: &Model, step: &Step, pick: &Pick) -> Option<BudgetPlace> {
     match pick {
         Pick::Spent { frame, gate } => Some((frame.clone(), gate.clone(), false)),
         Pick::Pass(PassKind::Most) => passes(model, step).map(|(budget, _)| (budget.frame, budget.node, true)),
@@ -77,15 +82,15 @@ fn assumed(model: &Model, step: &Step, pick: &Pick) -> Option<Counted> {
 
 /// Returns the minimum cost of a run that reaches an end.
 fn nearest_end(
-    found: &Explored,
-    needed: &BTreeMap<Counted, Needed>,
-    needs: &BTreeMap<u32, Vec<Counted>>,
+    found: &Exploration,
+    needed: &BTreeMap<BudgetPlace, BudgetNeed>,
+    needs: &BTreeMap<u32, Vec<BudgetPlace>>,
     cost: &dyn Fn(u32) -> u64,
 ) -> Option<u64> {
     let start = || BTreeMap::from([(0, vec![0])]);
     let plain = distances(found, start(), &|distance, edge| distance + cost(edge), &|_| false).0;
     let all_used = needed.iter().filter_map(|(counted, needed)| Some((counted, needed.used(found, &plain, cost)?)));
-    let all_used: BTreeMap<&Counted, u64> = all_used.collect();
+    let all_used: BTreeMap<&BudgetPlace, u64> = all_used.collect();
     let after = |distance: u64, edge: u32| {
         let used = needs.get(&edge).into_iter().flatten().filter_map(|counted| all_used.get(counted).copied());
         used.fold(distance, u64::max).saturating_add(cost(edge))
@@ -93,9 +98,9 @@ fn nearest_end(
     distances(found, start(), &after, &|at| found.states[at as usize] == StateKind::Ended).1
 }
 
-impl Needed {
+impl BudgetNeed {
     /// Returns the minimum cost of a run that has made all uses; `None` if there are no uses.
-    fn used(&self, found: &Explored, plain: &[u64], cost: &dyn Fn(u32) -> u64) -> Option<u64> {
+    fn used(&self, found: &Exploration, plain: &[u64], cost: &dyn Fn(u32) -> u64) -> Option<u64> {
         let to_first = self.uses.iter().map(|edge| plain[found.edges[*edge as usize].from as usize]).min()?;
         let mut begins: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
         for edge in &self.uses {
@@ -110,7 +115,7 @@ impl Needed {
 /// Returns the distances of the states from those that it begins with, up to the nearest one where it stops, and the
 /// distance of that one.
 fn distances(
-    found: &Explored,
+    found: &Exploration,
     mut waiting: BTreeMap<u64, Vec<u32>>,
     after: &dyn Fn(u64, u32) -> u64,
     stops: &dyn Fn(u32) -> bool,

@@ -25,11 +25,11 @@ use std::collections::BTreeSet;
 
 use crate::graph::{Kind, Workflow};
 use crate::value::{NodeId, Outcome, WorkflowId};
-use budgets::Unspent;
+use budgets::UnspendableBudgets;
 pub use costs::{Costs, RunCounts};
 use counterexample::Story;
 pub use counterexample::{Counterexample, Line};
-use explore::{Explored, Site, StateKind, explore};
+use explore::{Exploration, Site, StateKind, explore};
 use model::Model;
 pub use report::{CODES, ProofFinding};
 use verdict::{Membership, Part};
@@ -194,13 +194,16 @@ pub fn prove(workflow: &Workflow, limits: &AnalysisLimits, out_of_time: &mut dyn
         return undecided(Bound::Size(MAX_SIZE));
     }
     let model = Model::of(workflow);
-    let mut unspent = Unspent::new();
+    let mut unspent = UnspendableBudgets::new();
     loop {
         let Some(mut found) = explore(&model, limits, &unspent, out_of_time) else {
             return undecided(Bound::NeverOpened);
         };
-        let more =
-            if found.bound.is_none() { budgets::unspent(&model, &found, out_of_time) } else { Some(Unspent::new()) };
+        let more = if found.bound.is_none() {
+            budgets::unspent(&model, &found, out_of_time)
+        } else {
+            Some(UnspendableBudgets::new())
+        };
         // Removing such a step may remove everything that spends another budget.
         match more {
             Some(more) if more.is_empty() => {}
@@ -279,7 +282,7 @@ fn traps(story: &Story<'_>, out_of_time: &mut dyn FnMut() -> bool) -> Vec<Trap> 
 }
 
 /// Finds the parts that never happen.
-fn dead(workflow: &Workflow, found: &Explored) -> Vec<Dead> {
+fn dead(workflow: &Workflow, found: &Exploration) -> Vec<Dead> {
     let mut dead = Vec::new();
     for (flow_id, flow) in workflow.flows() {
         // Workflows that a tool, a model or an item of a list runs are analysed separately.
@@ -313,7 +316,7 @@ fn dead(workflow: &Workflow, found: &Explored) -> Vec<Dead> {
 
 /// Finds the cycles that no budget and no limit bounds. Help by a person after a spent budget does not count as one:
 /// that person decides whether to continue.
-fn cycles(found: &Explored) -> Vec<Cycle> {
+fn cycles(found: &Exploration) -> Vec<Cycle> {
     let goes_on = |edge: u32| !found.edges[edge as usize].step.helps;
     let outer = Part::of(found, |_| true, goes_on).rounds();
     let outer: Vec<&[u32]> = outer.iter().map(Part::states).collect();

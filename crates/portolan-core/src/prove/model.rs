@@ -14,8 +14,8 @@ use super::state::is_like_a_mark;
 use crate::engine::may_give;
 use crate::expr::{Cells, Comparison, Condition, Expr, Partition, Sorted, condition_names};
 use crate::graph::{
-    Call, Check, CheckBy, Evidence, Fact, Failing, Flow, Interface, Kind, Loop, LoopKind, Node, Retry, Since, State,
-    Step, Variable, VariableKind, VariableOwner, Worker, Workflow,
+    Call, Check, CheckBy, Evidence, Fact, FailureHandling, Flow, Interface, Kind, Loop, LoopKind, Node, Retry, Since,
+    State, Step, Variable, VariableKind, VariableOwner, Worker, Workflow,
 };
 use crate::source::Spanned;
 use crate::value::{ById, NodeId, PASSED, WorkflowId, template};
@@ -478,8 +478,8 @@ fn free_name(workflow: &Workflow) -> String {
 }
 
 /// Adds one to a budget: in a state, each budget counts as used once, so that the engine reports a refill.
-fn counted(failing: &mut Failing) {
-    if let Failing::Retries { budget, .. } = failing
+fn counted(failing: &mut FailureHandling) {
+    if let FailureHandling::Retries { budget, .. } = failing
         && *budget > 0
     {
         *budget = budget.saturating_add(1);

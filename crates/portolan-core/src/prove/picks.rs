@@ -60,7 +60,7 @@ pub(super) struct VariableRead {
 }
 
 /// The variables that are read, as far as their cells are distinguished.
-type Reading = Vec<VariableRead>;
+type VariableReads = Vec<VariableRead>;
 
 impl At<'_> {
     /// Performs the act once for each combination of results.
@@ -86,12 +86,12 @@ impl At<'_> {
 
     /// Splits the cells of the variables that are read as far as the step depends on them.
     fn resolved(&self, run: &Run, site: &Site) -> Option<Vec<Draft>> {
-        let all: Reading = (0..self.model.names.len())
+        let all: VariableReads = (0..self.model.names.len())
             .filter(|name| site.reads & (1 << name) != 0)
             .filter_map(|name| self.reading(run, name))
             .collect();
         let mut waiting = vec![all.clone()];
-        let mut settled: Vec<Reading> = Vec::new();
+        let mut settled: Vec<VariableReads> = Vec::new();
         while let Some(mut reading) = waiting.pop() {
             match self.undecided(&reading, site) {
                 None => settled.push(reading),
@@ -141,7 +141,7 @@ impl At<'_> {
     }
 
     /// Sets each read variable to any of its possible values.
-    fn drafted(&self, run: &Run, all: &[VariableRead], reading: Reading) -> Draft {
+    fn drafted(&self, run: &Run, all: &[VariableRead], reading: VariableReads) -> Draft {
         let mut draft = Draft { run: run.clone(), picks: Vec::new(), read: Vec::new() };
         for (read, before) in reading.into_iter().zip(all) {
             let Some(data) = frame_mut(&mut draft.run, &read.holder).and_then(Frame::known_data_mut) else {

@@ -4,7 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::budgets::{Budget, passing, renews};
-use super::explore::{Edge, Explored};
+use super::explore::{Edge, Exploration};
 use super::model::{Model, array_name};
 use super::picks::{PassKind, Pick};
 use super::steps::{Step, budget};
@@ -20,7 +20,7 @@ const MAX_STEPS: usize = 20_000;
 const MAX_DEPTH: usize = 8;
 
 /// Inserts the required rounds into a path to a state; `None` if a round is not found.
-pub(super) fn pumped(model: &Model, found: &Explored, way: &[u32]) -> Option<Vec<u32>> {
+pub(super) fn pumped(model: &Model, found: &Exploration, way: &[u32]) -> Option<Vec<u32>> {
     let mut pump = Pump { model, found, used: BTreeMap::new(), passes: BTreeMap::new(), steps: Vec::new(), depth: 0 };
     way.iter().try_for_each(|edge| pump.reach(*edge))?;
     Some(pump.steps)
@@ -28,7 +28,7 @@ pub(super) fn pumped(model: &Model, found: &Explored, way: &[u32]) -> Option<Vec
 
 struct Pump<'f> {
     model: &'f Model,
-    found: &'f Explored,
+    found: &'f Exploration,
     /// The used part of each budget.
     used: BTreeMap<Budget, u32>,
     /// The number of passes of each loop.

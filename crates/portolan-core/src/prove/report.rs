@@ -62,7 +62,7 @@ impl Proof {
             .refutations()
             .iter()
             .map(|astray| ProofFinding { diagnostic: no_way(workflow, &astray.at), run: Some(astray.run.clone()) });
-        let unseen = Unseen::of(workflow, self.alive.refutations());
+        let unseen = UnreachedNodes::of(workflow, self.alive.refutations());
         let dead = self.alive.refutations().iter().filter_map(|dead| unseen.told(workflow, dead));
         let dead = dead.map(|diagnostic| ProofFinding { diagnostic, run: None });
         traps.chain(astray).chain(dead).collect()
@@ -229,7 +229,7 @@ fn no_way(workflow: &Workflow, place: &NodeRef) -> Diagnostic {
 }
 
 /// The nodes that are never reached.
-struct Unseen<'p, 'w> {
+struct UnreachedNodes<'p, 'w> {
     nodes: BTreeSet<&'p NodeRef>,
     /// The reachable steps that lead to them.
     leading: BTreeMap<NodeRef, Vec<&'w Step>>,
@@ -237,8 +237,8 @@ struct Unseen<'p, 'w> {
     told: BTreeSet<&'p NodeRef>,
 }
 
-impl<'p, 'w> Unseen<'p, 'w> {
-    fn of(workflow: &'w Workflow, dead: &'p [Dead]) -> Unseen<'p, 'w> {
+impl<'p, 'w> UnreachedNodes<'p, 'w> {
+    fn of(workflow: &'w Workflow, dead: &'p [Dead]) -> UnreachedNodes<'p, 'w> {
         let in_order: Vec<&NodeRef> = dead
             .iter()
             .filter_map(|dead| match dead {
@@ -277,7 +277,7 @@ impl<'p, 'w> Unseen<'p, 'w> {
                 covered.insert(at);
             }
         }
-        Unseen { nodes, leading, told }
+        UnreachedNodes { nodes, leading, told }
     }
 
     /// Describes what never happens, unless another finding explains it.

@@ -25,7 +25,7 @@ const STRIDE: usize = 256;
 const MAX_COMBINATIONS: usize = 64;
 
 /// A run of the engine, with the abstract run of the same steps.
-struct Reached {
+struct ReachedRun {
     state: u32,
     of_analysis: Rc<Run>,
     run: Run,
@@ -41,7 +41,7 @@ enum Origin {
 struct Search<'s> {
     story: &'s Story<'s>,
     distances: Vec<u32>,
-    reached: Vec<Reached>,
+    reached: Vec<ReachedRun>,
     known: BTreeSet<(u32, String)>,
     /// The nearest first, and of these the latest.
     waiting: BinaryHeap<(std::cmp::Reverse<u32>, usize)>,
@@ -130,13 +130,13 @@ impl Search<'_> {
         let distance = self.distances[state as usize];
         if distance < u32::MAX && self.known.insert((state, counts(self.story.model, &run))) {
             self.waiting.push((std::cmp::Reverse(distance), self.reached.len()));
-            self.reached.push(Reached { state, of_analysis, run, by });
+            self.reached.push(ReachedRun { state, of_analysis, run, by });
         }
     }
 
     /// Tries all steps from a reached run. Returns the run at the goal.
-    fn follow(&mut self, at: usize, goal: u32) -> Option<Reached> {
-        let Reached { state, of_analysis, run, .. } = &self.reached[at];
+    fn follow(&mut self, at: usize, goal: u32) -> Option<ReachedRun> {
+        let ReachedRun { state, of_analysis, run, .. } = &self.reached[at];
         let (state, run) = (*state, run.clone());
         let results = steps(self.story.model, of_analysis)?;
         for (number, edge) in self.story.found.edges_of(state) {
@@ -154,7 +154,7 @@ impl Search<'_> {
                 let by = Origin::Step { from: at, events, line };
                 let of_analysis = Rc::clone(&of_analysis);
                 if number == goal {
-                    return Some(Reached { state: edge.to, of_analysis, run: next, by });
+                    return Some(ReachedRun { state: edge.to, of_analysis, run: next, by });
                 }
                 self.reach(edge.to, of_analysis, next, by);
             }
@@ -163,7 +163,7 @@ impl Search<'_> {
     }
 
     /// Returns the run as a counterexample.
-    fn told(self, last: Reached) -> Counterexample {
+    fn told(self, last: ReachedRun) -> Counterexample {
         let (mut events, mut lines) = (Vec::new(), Vec::new());
         let mut by = &last.by;
         let opening = loop {

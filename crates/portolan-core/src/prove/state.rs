@@ -68,7 +68,7 @@ pub(super) fn normalise(model: &Model, run: &mut Run) {
 
 /// The variables of a frame that a later step may read.
 #[derive(Clone, Copy)]
-struct Kept<'m> {
+struct KeptVariables<'m> {
     live: Names,
     /// Those of them whose value matters.
     needed: Names,
@@ -76,7 +76,7 @@ struct Kept<'m> {
     site: Option<&'m Site>,
 }
 
-impl Kept<'_> {
+impl KeptVariables<'_> {
     /// Returns the cells that a variable has in a normalised state; `None` if it is removed.
     ///
     /// One that is given any value before it is read has all of them now: states that differ only in it are the same.
@@ -90,7 +90,7 @@ impl Kept<'_> {
 
 /// Normalises a frame, and returns the variables to keep of it and of the frames inside it with the same flow. Steps
 /// give values to the variables of a frame that `owns` them: a pass has only its item, and a branch has copies.
-fn normalise_frame<'m>(model: &'m Model, frame: &mut Frame, owns: bool) -> Kept<'m> {
+fn normalise_frame<'m>(model: &'m Model, frame: &mut Frame, owns: bool) -> KeptVariables<'m> {
     frame.since = 0;
     frame.spent.clear();
     frame.feedback = None;
@@ -98,7 +98,7 @@ fn normalise_frame<'m>(model: &'m Model, frame: &mut Frame, owns: bool) -> Kept<
     let Frame { flow, place, data, .. } = frame;
     let site = model.site(flow, place.node());
     let (live, needed) = site.map_or((0, 0), |site| (site.live, site.needed));
-    let mut kept = Kept { live, needed, site };
+    let mut kept = KeptVariables { live, needed, site };
     let mut inside = |inner: &mut Frame, owns: bool| {
         let inner_kept = normalise_frame(model, inner, owns);
         if inner.flow == *flow {
@@ -128,7 +128,7 @@ fn normalise_frame<'m>(model: &'m Model, frame: &mut Frame, owns: bool) -> Kept<
                 }
             }
             let data = branches.iter_mut().filter_map(|branch| branch.data.as_mut());
-            data.for_each(|data| normalise_data(model, data, &Kept { site: None, ..kept }));
+            data.for_each(|data| normalise_data(model, data, &KeptVariables { site: None, ..kept }));
         }
         Place::Ready { .. }
         | Place::Conversing { .. }
@@ -138,7 +138,7 @@ fn normalise_frame<'m>(model: &'m Model, frame: &mut Frame, owns: bool) -> Kept<
         | Place::Ended { .. } => {}
     }
     if let Some(data) = data {
-        normalise_data(model, data, &Kept { site: kept.site.filter(|_| owns), ..kept });
+        normalise_data(model, data, &KeptVariables { site: kept.site.filter(|_| owns), ..kept });
     }
     kept
 }
@@ -160,7 +160,7 @@ pub(super) fn are_counted(items: &[Value]) -> bool {
     !items.is_empty() && items.iter().all(|item| *item == KNOWN)
 }
 
-fn normalise_data(model: &Model, data: &mut Arc<Data>, kept: &Kept<'_>) {
+fn normalise_data(model: &Model, data: &mut Arc<Data>, kept: &KeptVariables<'_>) {
     // Unshared data are processed directly: checking them first is as much work.
     if Arc::strong_count(data) > 1 && is_normal(model, data, kept) {
         return;
@@ -184,7 +184,7 @@ fn normalise_data(model: &Model, data: &mut Arc<Data>, kept: &Kept<'_>) {
 }
 
 /// Checks whether data need no change: unchanged data stay shared between states.
-fn is_normal(model: &Model, data: &Data, kept: &Kept<'_>) -> bool {
+fn is_normal(model: &Model, data: &Data, kept: &KeptVariables<'_>) -> bool {
     let Data { input, outputs, variables, skipped: _, bypasses, budget, output, fault } = data;
     let is_same = |name: &str, value: &Value| marked(value).is_some() && marked(value) == kept.mask(model, name, value);
     let has_more = **input != Value::Null || *outputs != Outputs::default() || !bypasses.is_empty();

@@ -5,7 +5,7 @@ use super::model::{MISSING, Model, Site};
 use super::picks::{Draft, PassKind, Pick};
 use super::state::{frame_mut, mark, marked, mask_in, normalise, set};
 use crate::engine::decide;
-use crate::graph::{self, Check, Failing, Kind, Strategy};
+use crate::graph::{self, Check, FailureHandling, Kind, Strategy};
 use crate::run::{
     Actor, Branch, BranchState, Change, Channel, EffectId, EffectPart, EffectResult, Event, EventKind, Fault, Frame,
     FramePath, Move, Place, Reply, Run, Spent, Verdict, WaitingFor, moves,
@@ -40,7 +40,7 @@ pub(super) struct Step {
     pub(super) act: Act,
     pub(super) picks: Vec<Pick>,
     /// The budgets that it uses.
-    pub(super) retried: Vec<Retried>,
+    pub(super) retried: Vec<RetryUse>,
     /// The outer frame of a new frame that it begins: a pass, branches, a workflow.
     pub(super) begins: Option<FramePath>,
     /// The budgets that its success refills, each of a node in a frame.
@@ -64,7 +64,7 @@ impl Step {
 
 /// A use of a retry budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Retried {
+pub(super) struct RetryUse {
     pub(super) frame: FramePath,
     /// The node where it is counted.
     pub(super) gate: NodeId,
@@ -126,7 +126,7 @@ fn all_must_come(model: &Model, frame: &Frame, fork: &NodeId) -> bool {
     let Kind::Fork { join, .. } = &flow.step(fork).node.kind else { return false };
     let join = flow.step(&join.value);
     let waits = matches!(join.node.kind, Kind::Join { strategy: Strategy::AllPass, .. });
-    waits && !matches!(join.exits.failing, Failing::Ends | Failing::Caught(_))
+    waits && !matches!(join.exits.failing, FailureHandling::Ends | FailureHandling::Caught(_))
 }
 
 /// Returns the branch that continues: the one that has begun, or else the last; `None` if any may. So each held branch
@@ -252,7 +252,7 @@ impl At<'_> {
             for change in &changes {
                 if let Change::Retried { frame, gate, .. } = change {
                     let (budget, renews) = run.frame(frame).map_or((0, true), |of| budget(self.model, &of.flow, gate));
-                    retried.push(Retried { frame: frame.clone(), gate: gate.clone(), budget, renews });
+                    retried.push(RetryUse { frame: frame.clone(), gate: gate.clone(), budget, renews });
                     waiting.push(spent.iter().cloned().chain([(frame.clone(), gate.clone())]).collect());
                 }
             }
@@ -294,7 +294,7 @@ impl At<'_> {
         run
     }
 
-    fn step(&self, picks: Vec<Pick>, retried: Vec<Retried>, changes: &[Change]) -> Box<Step> {
+    fn step(&self, picks: Vec<Pick>, retried: Vec<RetryUse>, changes: &[Change]) -> Box<Step> {
         let (frame, flow, node) = (self.path.clone(), self.frame.flow.clone(), self.node().clone());
         let helps = self.helps() && !matches!(&self.act, Act::Answer(answer) if answer.is_failed());
         let refilled = changes.iter().filter_map(|change| match change {

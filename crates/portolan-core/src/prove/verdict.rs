@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use indexmap::IndexSet;
 
-use super::explore::{Edge, Explored, Site, StateKind};
+use super::explore::{Edge, Exploration, Site, StateKind};
 use super::steps::Act;
 use crate::value::{NodeId, WorkflowId};
 
 /// Computes for each state whether it can reach an end or an unexplored state.
-pub(super) fn finishing(found: &Explored) -> Vec<bool> {
+pub(super) fn finishing(found: &Exploration) -> Vec<bool> {
     let mut before: Vec<Vec<u32>> = vec![Vec::new(); found.states.len()];
     for edge in &found.edges {
         before[edge.to as usize].push(edge.from);
@@ -57,7 +57,7 @@ pub(super) struct Part {
 
 impl Part {
     /// Takes the states for which `counts` holds, and the edges between them for which `follows` holds.
-    pub(super) fn of(found: &Explored, counts: impl Fn(u32) -> bool, follows: impl Fn(u32) -> bool) -> Part {
+    pub(super) fn of(found: &Exploration, counts: impl Fn(u32) -> bool, follows: impl Fn(u32) -> bool) -> Part {
         let mut part = Part::new((0..found.states.len() as u32).filter(|at| counts(*at)).collect());
         let mut index = vec![None; found.states.len()];
         part.states.iter().zip(0..).for_each(|(state, at)| index[*state as usize] = Some(at));
@@ -155,21 +155,21 @@ impl Part {
     /// Returns the back edges of a depth-first walk from the earliest state on.
     pub(super) fn leading_back(&self) -> Vec<u32> {
         let Some((_, first)) = self.states.iter().zip(0..).min() else { return Vec::new() };
-        let mut walked = vec![Walked::Not; self.states.len()];
-        walked[first as usize] = Walked::Open;
+        let mut walked = vec![WalkProgress::Not; self.states.len()];
+        walked[first as usize] = WalkProgress::Open;
         let (mut calls, mut back) = (vec![(first, self.range_of(first))], Vec::new());
         while let Some((at, ahead)) = calls.last_mut() {
             let Some(next) = ahead.next() else {
-                walked[*at as usize] = Walked::Done;
+                walked[*at as usize] = WalkProgress::Done;
                 calls.pop();
                 continue;
             };
             let (edge, to) = self.edges[next as usize];
             match walked[to as usize] {
-                Walked::Open => back.push(edge),
-                Walked::Done => {}
-                Walked::Not => {
-                    walked[to as usize] = Walked::Open;
+                WalkProgress::Open => back.push(edge),
+                WalkProgress::Done => {}
+                WalkProgress::Not => {
+                    walked[to as usize] = WalkProgress::Open;
                     calls.push((to, self.range_of(to)));
                 }
             }
@@ -180,14 +180,14 @@ impl Part {
 
 /// The progress of a depth-first walk at a state.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Walked {
+enum WalkProgress {
     Not,
     Open,
     Done,
 }
 
 /// Finds the components of the states for which `counts` holds, by edges for which `follows` holds.
-pub(super) fn circles(found: &Explored, counts: impl Fn(u32) -> bool, follows: impl Fn(u32) -> bool) -> Circles {
+pub(super) fn circles(found: &Exploration, counts: impl Fn(u32) -> bool, follows: impl Fn(u32) -> bool) -> Circles {
     let part = Part::of(found, counts, follows);
     let mut circles = part.circles();
     circles.states.iter_mut().for_each(|at| *at = part.states[*at as usize]);
@@ -260,7 +260,7 @@ impl Tarjan<'_> {
 pub(super) struct Membership(Vec<Option<u32>>);
 
 impl Membership {
-    pub(super) fn of(found: &Explored, circles: &[&[u32]]) -> Membership {
+    pub(super) fn of(found: &Exploration, circles: &[&[u32]]) -> Membership {
         let mut membership = Membership(vec![None; found.states.len()]);
         for (number, circle) in circles.iter().enumerate() {
             circle.iter().for_each(|at| membership.0[*at as usize] = Some(number as u32));
@@ -279,25 +279,25 @@ impl Membership {
 }
 
 /// Checks whether a run can stay in a component: it has a step inside.
-pub(super) fn goes_round(found: &Explored, circle: &[u32]) -> bool {
+pub(super) fn goes_round(found: &Exploration, circle: &[u32]) -> bool {
     circle.len() > 1 || found.edges_of(circle[0]).any(|(_, edge)| edge.to == circle[0])
 }
 
 /// Checks whether only failures lead out of a component.
-pub(super) fn is_closed(found: &Explored, circle: &[u32], membership: &Membership) -> bool {
+pub(super) fn is_closed(found: &Exploration, circle: &[u32], membership: &Membership) -> bool {
     let fails = |at: u32| found.states[at as usize] == StateKind::Failed;
     circle.iter().all(|at| found.edges_of(*at).all(|(_, edge)| membership.stays(edge) || fails(edge.to)))
 }
 
 /// Returns the nodes of the steps in a component.
-pub(super) fn sites(found: &Explored, circle: &[u32], membership: &Membership) -> BTreeSet<Site> {
+pub(super) fn sites(found: &Exploration, circle: &[u32], membership: &Membership) -> BTreeSet<Site> {
     let inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| membership.stays(edge));
     let sites: IndexSet<(&WorkflowId, &NodeId)> = inside.map(|(_, edge)| (&edge.step.flow, &edge.step.node)).collect();
     sites.into_iter().map(|(flow, node)| (flow.clone(), node.clone())).collect()
 }
 
 /// Checks whether a person answers in a component, so that every budget is refilled.
-pub(super) fn has_answers(found: &Explored, circle: &[u32], membership: &Membership) -> bool {
+pub(super) fn has_answers(found: &Exploration, circle: &[u32], membership: &Membership) -> bool {
     let mut inside = circle.iter().flat_map(|at| found.edges_of(*at)).filter(|(_, edge)| membership.stays(edge));
     inside.any(|(_, edge)| matches!(edge.step.act, Act::Answer(_)) && !edge.step.helps)
 }

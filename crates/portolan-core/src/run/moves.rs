@@ -2,7 +2,7 @@
 //! the two cannot differ.
 
 use super::{Frame, Place, WaitingFor};
-use crate::graph::{Failing, Kind, Workflow};
+use crate::graph::{FailureHandling, Kind, Workflow};
 use crate::value::{CANCELLED, NodeId, Outcome};
 
 /// A move that would be accepted.
@@ -71,10 +71,12 @@ fn answers(workflow: &Workflow, frame: &Frame, node: &NodeId, on: WaitingFor) ->
         WaitingFor::Answer => {
             let declared = step.exits.on.iter().map(|(outcome, _)| outcome.clone());
             let failed = match &step.exits.failing {
-                Failing::Leads(_) | Failing::Caught(_) | Failing::Retries { exhausted: Some(_), .. } => {
-                    Some(Outcome::failed())
+                FailureHandling::Leads(_)
+                | FailureHandling::Caught(_)
+                | FailureHandling::Retries { exhausted: Some(_), .. } => Some(Outcome::failed()),
+                FailureHandling::Retries { exhausted: None, .. } | FailureHandling::Ends | FailureHandling::Stays => {
+                    None
                 }
-                Failing::Retries { exhausted: None, .. } | Failing::Ends | Failing::Stays => None,
             };
             declared.chain(failed).collect()
         }

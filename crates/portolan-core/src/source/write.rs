@@ -35,7 +35,7 @@ pub fn convert(source: &Source, spelling: Format) -> Result<String, Vec<Diagnost
             parse_json(&Source::new("converted.json", &text)).ok()
         }
         Format::Yaml => {
-            yaml(&tree, Stands::First, 0, &mut text);
+            yaml(&tree, ValuePosition::First, 0, &mut text);
             let (tree, faults) = parse_yaml(&Source::new("converted.yaml", &text));
             tree.filter(|_| faults.is_empty())
         }
@@ -155,16 +155,16 @@ fn escaped(c: char, out: &mut String) {
 
 /// The position of a value in YAML.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stands {
+enum ValuePosition {
     /// At the beginning of a line that is indented already.
     First,
     /// After a key.
     AfterKey,
 }
 
-fn yaml(tree: &Tree, stands: Stands, depth: usize, out: &mut String) {
+fn yaml(tree: &Tree, stands: ValuePosition, depth: usize, out: &mut String) {
     let begin = |at: usize, out: &mut String| {
-        if at > 0 || stands == Stands::AfterKey {
+        if at > 0 || stands == ValuePosition::AfterKey {
             line(depth, out);
         }
     };
@@ -173,7 +173,7 @@ fn yaml(tree: &Tree, stands: Stands, depth: usize, out: &mut String) {
             for (at, item) in items.iter().enumerate() {
                 begin(at, out);
                 out.push_str("- ");
-                yaml(item, Stands::First, depth + 1, out);
+                yaml(item, ValuePosition::First, depth + 1, out);
             }
         }
         TreeKind::Object(entries) if !entries.is_empty() => {
@@ -181,11 +181,11 @@ fn yaml(tree: &Tree, stands: Stands, depth: usize, out: &mut String) {
                 begin(at, out);
                 out.push_str(&word(&entry.key.value));
                 out.push(':');
-                yaml(&entry.value, Stands::AfterKey, depth + 1, out);
+                yaml(&entry.value, ValuePosition::AfterKey, depth + 1, out);
             }
         }
         _ => {
-            if stands == Stands::AfterKey {
+            if stands == ValuePosition::AfterKey {
                 out.push(' ');
             }
             scalar(tree, depth, out);

@@ -11,7 +11,7 @@ use super::Library;
 use super::map::Map;
 use crate::expr::Expr;
 use crate::graph::{
-    DEFAULT_RETRIES, Edge, EndResult, Exits, Failing, Flow, Graph, Kind, Node, Step, Trigger, Workflow,
+    DEFAULT_RETRIES, Edge, EndResult, Exits, FailureHandling, Flow, Graph, Kind, Node, Step, Trigger, Workflow,
 };
 use crate::source::Span;
 use crate::value::{ById, NodeId, Outcome, PASSED, WorkflowId};
@@ -120,16 +120,18 @@ fn expressions(step: &Step) -> impl Iterator<Item = &Expr> {
 }
 
 /// Returns the effect of a node's `failed` edges and `maxRetries`. `docs/workflows.md` has the table.
-fn failing(map: &Map<'_>, node: &Node) -> Failing {
+fn failing(map: &Map<'_>, node: &Node) -> FailureHandling {
     if let Some(phase) = &node.phase {
-        let back = |to: &NodeId| Failing::Retries { to: to.clone(), budget: phase.cap, exhausted: None };
-        return phase.back.as_ref().map_or(Failing::Stays, back);
+        let back = |to: &NodeId| FailureHandling::Retries { to: to.clone(), budget: phase.cap, exhausted: None };
+        return phase.back.as_ref().map_or(FailureHandling::Stays, back);
     }
     // The caller of the flow receives failures that nothing in it handles; work and questions have an agent or a
     // person.
     if map.graph.interface.is_some() && !matches!(node.kind, Kind::Work { .. } | Kind::Checkpoint { .. }) {
         let (retry, escalation) = map.failed_edges(&node.id);
-        return retry.or(escalation).map_or(Failing::Ends, |edge| Failing::Caught(edge.to.value.clone()));
+        return retry
+            .or(escalation)
+            .map_or(FailureHandling::Ends, |edge| FailureHandling::Caught(edge.to.value.clone()));
     }
     let written = node.max_retries.as_ref().map(|count| count.value);
     // Going through the loop again does not help against a pass too many: a person decides at once.
@@ -139,21 +141,21 @@ fn failing(map: &Map<'_>, node: &Node) -> Failing {
     let is_join = matches!(node.kind, Kind::Join { .. });
     match map.failed_edges(&node.id) {
         // A join does no work that could be attempted again: it takes its edge, or a person decides at once.
-        (None, Some(escalation)) if is_join => Failing::Leads(escalation.to.value.clone()),
+        (None, Some(escalation)) if is_join => FailureHandling::Leads(escalation.to.value.clone()),
         (None, None) if is_join => fork_again(node),
-        (Some(retry), Some(escalation)) => Failing::Retries {
+        (Some(retry), Some(escalation)) => FailureHandling::Retries {
             to: retry.to.value.clone(),
             budget: written.unwrap_or(0),
             exhausted: Some(escalation.to.value.clone()),
         },
         (Some(retry), None) => match written {
-            None | Some(0) => Failing::Leads(retry.to.value.clone()),
-            Some(budget) => Failing::Retries { to: retry.to.value.clone(), budget, exhausted: None },
+            None | Some(0) => FailureHandling::Leads(retry.to.value.clone()),
+            Some(budget) => FailureHandling::Retries { to: retry.to.value.clone(), budget, exhausted: None },
         },
         (None, Some(escalation)) => match written {
-            None | Some(0) => Failing::Leads(escalation.to.value.clone()),
+            None | Some(0) => FailureHandling::Leads(escalation.to.value.clone()),
             Some(budget) => {
-                Failing::Retries { to: node.id.clone(), budget, exhausted: Some(escalation.to.value.clone()) }
+                FailureHandling::Retries { to: node.id.clone(), budget, exhausted: Some(escalation.to.value.clone()) }
             }
         },
         // Nodes that the engine executes would give the same result again, and a call has retries of its own.
@@ -163,16 +165,16 @@ fn failing(map: &Map<'_>, node: &Node) -> Failing {
 }
 
 /// Lets a person decide at once; a retry opens the fork again, because the join itself does no work.
-fn fork_again(node: &Node) -> Failing {
+fn fork_again(node: &Node) -> FailureHandling {
     let to = match &node.kind {
         Kind::Join { fork, .. } => fork.value.clone(),
         _ => node.id.clone(),
     };
-    Failing::Retries { to, budget: 0, exhausted: None }
+    FailureHandling::Retries { to, budget: 0, exhausted: None }
 }
 
-fn again(node: &Node, budget: u32) -> Failing {
-    Failing::Retries { to: node.id.clone(), budget, exhausted: None }
+fn again(node: &Node, budget: u32) -> FailureHandling {
+    FailureHandling::Retries { to: node.id.clone(), budget, exhausted: None }
 }
 
 /// Adds a start that leads to the first node without incoming edges, or to the first node if there is none.

@@ -11,7 +11,7 @@ use crate::value::{NodeId, template};
 /// The maximum product of nodes and variables for which the places where variables have a value are computed.
 const MAX_VISITS: usize = 2_000_000;
 
-pub(super) struct Known<'g> {
+pub(super) struct KnownVariables<'g> {
     variables: BTreeMap<&'g str, &'g Variable>,
     /// The loop variables, which hold items of any type.
     items: BTreeSet<&'g str>,
@@ -21,8 +21,8 @@ pub(super) struct Known<'g> {
     set: BTreeMap<&'g NodeId, BTreeSet<&'g str>>,
 }
 
-impl<'g> Known<'g> {
-    pub(super) fn of(map: &Map<'g>) -> Known<'g> {
+impl<'g> KnownVariables<'g> {
+    pub(super) fn of(map: &Map<'g>) -> KnownVariables<'g> {
         // A function has no variables apart from the names that its expressions see, which are of any type.
         let variables = map.graph.variables.iter().filter(|_| map.graph.interface.is_none());
         let variables = variables.map(|variable| (variable.name.value.as_str(), variable)).collect();
@@ -30,7 +30,7 @@ impl<'g> Known<'g> {
             Kind::Loop(looping) => looping.variable(),
             _ => None,
         });
-        Known { variables, items: items.collect(), loose: loose(map), set: set_before(map) }
+        KnownVariables { variables, items: items.collect(), loose: loose(map), set: set_before(map) }
     }
 
     /// Returns whether the value at a path can be `value` (`None`: missing) when a run is at `node`.

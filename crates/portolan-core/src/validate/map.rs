@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
-use super::known::Known;
+use super::known::KnownVariables;
 use crate::expr::Expr;
 use crate::graph::{Edge, Graph, Kind, Node, Trigger};
 use crate::source::Spanned;
@@ -14,7 +14,7 @@ use crate::value::{NodeId, Outcome, PASS, PASSED};
 pub(crate) struct Map<'g> {
     pub(crate) graph: &'g Graph,
     places: IndexMap<&'g str, Place<'g>>,
-    known: OnceCell<Known<'g>>,
+    known: OnceCell<KnownVariables<'g>>,
 }
 
 /// A node and the edges that leave it.
@@ -45,8 +45,8 @@ impl<'g> Map<'g> {
     }
 
     /// Returns the known facts about the variables, computed on first use.
-    pub(crate) fn known(&self) -> &Known<'g> {
-        self.known.get_or_init(|| Known::of(self))
+    pub(crate) fn known(&self) -> &KnownVariables<'g> {
+        self.known.get_or_init(|| KnownVariables::of(self))
     }
 
     fn place(&self, id: &NodeId) -> Option<&Place<'g>> {

@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 
 use super::{no_library, validate};
 use crate::dialect::{self, Strictness};
-use crate::graph::Failing;
+use crate::graph::FailureHandling;
 use crate::source::Source;
 
 /// The `failed` edges that a node may have: none, each kind alone, both in either order, and each kind twice.
@@ -54,11 +54,11 @@ fn failing_of(at: &str, failed_to: &[&str], max_retries: Option<u32>) -> String 
     let said: Vec<&str> = faults.iter().map(|fault| fault.code).collect();
     let said = if said.is_empty() { String::new() } else { format!("   # {}", said.join(", ")) };
     match &workflow.unwrap().root().step(&at.into()).exits.failing {
-        Failing::Stays => "stays".to_owned(),
-        Failing::Ends => "ends".to_owned(),
-        Failing::Caught(to) => format!("is caught by {to}{said}"),
-        Failing::Leads(to) => format!("leads to {to}{said}"),
-        Failing::Retries { to, budget, exhausted } => {
+        FailureHandling::Stays => "stays".to_owned(),
+        FailureHandling::Ends => "ends".to_owned(),
+        FailureHandling::Caught(to) => format!("is caught by {to}{said}"),
+        FailureHandling::Leads(to) => format!("leads to {to}{said}"),
+        FailureHandling::Retries { to, budget, exhausted } => {
             let then = exhausted.as_ref().map_or("a person".to_owned(), ToString::to_string);
             format!("{to} {budget} times, then {then}{said}")
         }

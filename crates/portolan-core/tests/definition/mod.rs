@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::dialect::{self, Strictness};
-use portolan_core::graph::{Exits, Failing, Flow, Graph, Kind, Workflow};
+use portolan_core::graph::{Exits, FailureHandling, Flow, Graph, Kind, Workflow};
 use portolan_core::source::Source;
 use portolan_core::validate;
 use portolan_core::value::{NodeId, WorkflowId};
@@ -112,9 +112,9 @@ fn look_at_flow(workflow: &Workflow, flow: &Flow, strictness: Strictness) {
 
 fn targets(exits: &Exits) -> impl Iterator<Item = &NodeId> {
     let failing = match &exits.failing {
-        Failing::Stays | Failing::Ends => [None, None],
-        Failing::Leads(to) | Failing::Caught(to) => [Some(to), None],
-        Failing::Retries { to, exhausted, .. } => [Some(to), exhausted.as_ref()],
+        FailureHandling::Stays | FailureHandling::Ends => [None, None],
+        FailureHandling::Leads(to) | FailureHandling::Caught(to) => [Some(to), None],
+        FailureHandling::Retries { to, exhausted, .. } => [Some(to), exhausted.as_ref()],
     };
     exits.on.iter().map(|(_, to)| to).chain(&exits.branches).chain(failing.into_iter().flatten())
 }

@@ -192,12 +192,12 @@ fn reached_without<'f>(flow: &'f Flow, without: &NodeId) -> BTreeSet<&'f NodeId>
     reached
 }
 
-fn failing(failing: &portolan_core::graph::Failing) -> impl Iterator<Item = &NodeId> {
-    use portolan_core::graph::Failing;
+fn failing(failing: &portolan_core::graph::FailureHandling) -> impl Iterator<Item = &NodeId> {
+    use portolan_core::graph::FailureHandling;
     let (one, other) = match failing {
-        Failing::Stays | Failing::Ends => (None, None),
-        Failing::Leads(to) | Failing::Caught(to) => (Some(to), None),
-        Failing::Retries { to, exhausted, .. } => (Some(to), exhausted.as_ref()),
+        FailureHandling::Stays | FailureHandling::Ends => (None, None),
+        FailureHandling::Leads(to) | FailureHandling::Caught(to) => (Some(to), None),
+        FailureHandling::Retries { to, exhausted, .. } => (Some(to), exhausted.as_ref()),
     };
     one.into_iter().chain(other)
 }

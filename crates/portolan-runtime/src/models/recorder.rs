@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use portolan_core::chat::script::{Scripted, written};
+use portolan_core::chat::script::{ScriptedModelAnswer, written};
 use portolan_core::chat::{ModelAnswer, ModelError};
 
 use super::{Answering, Model, ModelQuestion, Sink};
@@ -13,7 +13,7 @@ use super::{Answering, Model, ModelQuestion, Sink};
 pub struct ModelRecorder {
     model: Arc<dyn Model>,
     /// One place for each request, in order. It is empty until the request is answered.
-    places: Mutex<Vec<Option<Scripted>>>,
+    places: Mutex<Vec<Option<ScriptedModelAnswer>>>,
 }
 
 impl ModelRecorder {
@@ -25,7 +25,7 @@ impl ModelRecorder {
     /// Returns the answers so far, as the text of a file. Dropped requests are not in it.
     pub fn text(&self) -> String {
         let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        written(&places.iter().flatten().cloned().collect::<Vec<Scripted>>())
+        written(&places.iter().flatten().cloned().collect::<Vec<ScriptedModelAnswer>>())
     }
 
     fn begin(&self) -> usize {
@@ -35,7 +35,7 @@ impl ModelRecorder {
     }
 
     fn put(&self, place: usize, asker: Option<&str>, says: Result<ModelAnswer, ModelError>) {
-        let line = Scripted { to: asker.map(str::to_owned), repeat: false, delay_ms: 0, says };
+        let line = ScriptedModelAnswer { to: asker.map(str::to_owned), repeat: false, delay_ms: 0, says };
         self.places.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(line);
     }
 }

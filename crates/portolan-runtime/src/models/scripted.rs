@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use portolan_core::chat::script::{self, Scripted};
+use portolan_core::chat::script::{self, ScriptedModelAnswer};
 use portolan_core::chat::{ModelAnswer, ModelError, Role};
 use portolan_core::diagnostic::clip;
 use portolan_core::source::Source;
@@ -18,14 +18,14 @@ use super::{Answering, Model, ModelQuestion, OpenError, Sink, read_file};
 /// any order, if their answers are written by name.
 pub struct Script {
     name: String,
-    lines: Vec<Scripted>,
+    lines: Vec<ScriptedModelAnswer>,
     /// Which of them were given.
     given: Mutex<Vec<bool>>,
 }
 
 impl Script {
     /// Plays these answers.
-    pub fn new(name: impl Into<String>, lines: Vec<Scripted>) -> Script {
+    pub fn new(name: impl Into<String>, lines: Vec<ScriptedModelAnswer>) -> Script {
         let given = Mutex::new(vec![false; lines.len()]);
         Script { name: name.into(), lines, given }
     }
@@ -53,7 +53,7 @@ impl Script {
         self.given.lock().unwrap_or_else(PoisonError::into_inner).iter().filter(|given| !**given).count()
     }
 
-    fn next(&self, question: &ModelQuestion<'_>) -> Result<&Scripted, ModelError> {
+    fn next(&self, question: &ModelQuestion<'_>) -> Result<&ScriptedModelAnswer, ModelError> {
         let said = last_words(question);
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let named = |to: &Option<String>| to.is_some() && to.as_deref() == question.asker;

@@ -215,7 +215,7 @@ mod tests {
         let (script, faults) = script::script(&Source::new("a.test.yaml", &text));
         assert_eq!(faults, []);
         let case = &script.expect("it is sound").cases[0];
-        assert_eq!((&case.input, &case.expected), (&odd, &script::Expected::Output(odd.clone())));
+        assert_eq!((&case.input, &case.expected), (&odd, &script::Expectation::Output(odd.clone())));
         assert_eq!(case.answers["t.n"].value, [ScriptedAnswer::Output(odd.clone())]);
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use portolan_core::dialect::script::{Answers, Case, Expected};
+use portolan_core::dialect::script::{Answers, Case, Expectation};
 use portolan_core::run::{Actor, Fault};
 use portolan_core::value::Timestamp;
 use serde::Serialize;
@@ -240,17 +240,17 @@ fn report(suite: &Suite, case: &Case, came: CaseOutcome, unanswered: Vec<String>
     }
 }
 
-fn holds(expected: &Expected, came: &CaseOutcome) -> bool {
+fn holds(expected: &Expectation, came: &CaseOutcome) -> bool {
     match (expected, came) {
-        (Expected::Success, CaseOutcome::To(_)) => true,
-        (Expected::Output(wanted), CaseOutcome::To(output)) => same(wanted, output),
-        (Expected::Failure { node, code, message }, CaseOutcome::Failed(fault)) => {
+        (Expectation::Success, CaseOutcome::To(_)) => true,
+        (Expectation::Output(wanted), CaseOutcome::To(output)) => same(wanted, output),
+        (Expectation::Failure { node, code, message }, CaseOutcome::Failed(fault)) => {
             node.as_ref().is_none_or(|node| *node == fault.node)
                 && code.as_ref().is_none_or(|code| *code == fault.code)
                 && message.as_ref().is_none_or(|part| fault.message.contains(part.as_str()))
         }
-        (Expected::Success | Expected::Output(_), CaseOutcome::Failed(_))
-        | (Expected::Failure { .. }, CaseOutcome::To(_)) => false,
+        (Expectation::Success | Expectation::Output(_), CaseOutcome::Failed(_))
+        | (Expectation::Failure { .. }, CaseOutcome::To(_)) => false,
     }
 }
 
@@ -269,11 +269,11 @@ fn same(one: &Value, other: &Value) -> bool {
     }
 }
 
-fn wanted(expected: &Expected) -> Value {
+fn wanted(expected: &Expectation) -> Value {
     match expected {
-        Expected::Success => json!("any output"),
-        Expected::Output(output) => output.clone(),
-        Expected::Failure { node, code, message } => {
+        Expectation::Success => json!("any output"),
+        Expectation::Output(output) => output.clone(),
+        Expectation::Failure { node, code, message } => {
             let fields = [("node", node), ("code", code), ("message", message)];
             let fields = fields.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?)));
             json!({ "expectError": fields.collect::<std::collections::BTreeMap<_, _>>() })

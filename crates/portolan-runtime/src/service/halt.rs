@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use portolan_core::graph::EndResult;
 use portolan_core::present::{
-    AskReason, Point, Redaction, Retries, RunStatus, Situation, Untrusted, drawn_as, history,
+    AskReason, Point, Redaction, Retries, RunStatus, Situation, TrustRequirement, drawn_as, history,
 };
 use portolan_core::run::{Actor, Change, EventKind, FramePath, Place, Run, Spend, Verdict, WaitReason};
 use portolan_core::value::{CheckId, PASSED, Timestamp};
@@ -53,7 +53,7 @@ pub enum NextActor {
     /// A person must answer.
     Person,
     /// A person must trust commands.
-    Trust(Untrusted),
+    Trust(TrustRequirement),
     /// A person must decide how a state of a model continues.
     Held(WaitReason),
     /// An agent works.

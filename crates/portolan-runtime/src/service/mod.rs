@@ -65,7 +65,7 @@ use crate::trust::{Trust, data_dir};
 pub use crate::error::{ErrorKind, ServiceError};
 pub use crate::logging::event_word;
 pub use crate::store::StoreAt;
-pub use crate::view::{Checked, Claim, View};
+pub use crate::view::{CheckResult, Claim, View};
 pub use feed::{Feed, Happened};
 pub use flow::{
     Acceptance, Active, Brief, BypassRecord, BypassRequest, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics,

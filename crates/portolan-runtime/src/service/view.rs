@@ -1,7 +1,7 @@
 //! Builds the response to a call about a run.
 
 use portolan_core::graph::CheckBy;
-use portolan_core::present::{Untrusted, Viewer, focus, situation};
+use portolan_core::present::{TrustRequirement, Viewer, focus, situation};
 use portolan_core::run::{Frame, FramePath, Human, Place, Run, WaitingFor};
 
 use super::hold::{Carrier, Held};
@@ -79,14 +79,14 @@ impl Service {
     }
 
     /// Returns how to trust the commands at the positions of a run, if any is untrusted.
-    pub(super) fn untrusted_at(&self, held: &Held) -> Option<Untrusted> {
+    pub(super) fn untrusted_at(&self, held: &Held) -> Option<TrustRequirement> {
         let positions = held.run.positions();
         positions.into_iter().find_map(|(_, frame)| self.lacks_trust(&held.definition, frame))
     }
 
     /// Returns how to trust the commands that check a position, if any is untrusted: those of its definition and those
     /// of the project.
-    pub(super) fn lacks_trust(&self, definition: &Definition, frame: &Frame) -> Option<Untrusted> {
+    pub(super) fn lacks_trust(&self, definition: &Definition, frame: &Frame) -> Option<TrustRequirement> {
         let checks = &definition.workflow.flow(&frame.flow).step(frame.place.node()).node.accept;
         let own = checks.iter().any(|check| matches!(check.by, CheckBy::Run { .. }));
         own.then(|| self.untrusted(definition)).flatten().or_else(|| {
@@ -100,7 +100,7 @@ impl Service {
 
     /// Does the same for checks of the project. A check that the project does not define needs no trust: a person is
     /// asked.
-    fn untrusted_checks<'n>(&self, names: impl Iterator<Item = &'n str>) -> Option<Untrusted> {
+    fn untrusted_checks<'n>(&self, names: impl Iterator<Item = &'n str>) -> Option<TrustRequirement> {
         let mut names = names.peekable();
         // Every move calls this: no file is read for steps without such a check.
         names.peek()?;
@@ -108,7 +108,7 @@ impl Service {
         let checks = project_checks::load(self.project()).unwrap_or_default();
         let lacking = names.any(|name| checks.contains_key(name))
             && !project_checks::is_trusted(&checks, &self.trust).unwrap_or(false);
-        lacking.then(|| Untrusted::Trust { file: project_checks::FILE.to_owned() })
+        lacking.then(|| TrustRequirement::Trust { file: project_checks::FILE.to_owned() })
     }
 
     /// Checks whether the project attaches untrusted commands to a definition. A trust record that cannot be read
@@ -118,13 +118,13 @@ impl Service {
     }
 
     /// Returns how to trust a definition's commands, if any is untrusted. Commands attached by the project come first.
-    pub fn untrusted(&self, definition: &Definition) -> Option<Untrusted> {
+    pub fn untrusted(&self, definition: &Definition) -> Option<TrustRequirement> {
         if self.lacks_trusted_attachments(definition) {
             let now = attachments::digests(&attachments::load(self.project()).unwrap_or_default());
             let file = attachments::FILE.to_owned();
             return Some(match definition.attached_commands.iter().all(|begun| now.contains(begun)) {
-                true => Untrusted::Trust { file },
-                false => Untrusted::PutBack { workflow: file.clone(), file },
+                true => TrustRequirement::Trust { file },
+                false => TrustRequirement::PutBack { workflow: file.clone(), file },
             });
         }
         let commands = definition.commands.as_ref()?;
@@ -134,30 +134,30 @@ impl Service {
         }
         let workflow = definition.workflow.id().as_str();
         let Some(path) = self.library.path(workflow) else {
-            return Some(Untrusted::Restore { workflow: workflow.to_owned() });
+            return Some(TrustRequirement::Restore { workflow: workflow.to_owned() });
         };
         let path = path.strip_prefix(self.project()).map_or_else(|_| path.clone(), std::path::Path::to_path_buf);
         let file = path.to_string_lossy().into_owned();
         let as_begun = self.library.definition(workflow).is_ok_and(|now| now.commands.as_ref() == Some(commands));
         Some(if as_begun {
-            Untrusted::Trust { file }
+            TrustRequirement::Trust { file }
         } else {
-            Untrusted::PutBack { workflow: workflow.to_owned(), file }
+            TrustRequirement::PutBack { workflow: workflow.to_owned(), file }
         })
     }
 }
 
 /// Describes to a person how to trust the commands.
-pub fn lifted_by(untrusted: &Untrusted) -> String {
+pub fn lifted_by(untrusted: &TrustRequirement) -> String {
     let trust = |file: &str| format!("run `portolan trust {}`", shell_word(file));
     match untrusted {
-        Untrusted::Trust { file } => trust(file),
-        Untrusted::PutBack { workflow, file } => format!(
+        TrustRequirement::Trust { file } => trust(file),
+        TrustRequirement::PutBack { workflow, file } => format!(
             "the run uses an earlier version of `{workflow}`: begin a new run, or restore that version and {}",
             trust(file)
         ),
         // A graph's file is named when its run begins. The run keeps the text of the file.
-        Untrusted::Restore { workflow } => {
+        TrustRequirement::Restore { workflow } => {
             format!("restore the file that `{workflow}` came from and run `portolan trust` on it, or begin a new run")
         }
     }

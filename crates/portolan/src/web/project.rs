@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use portolan_core::present::Untrusted;
+use portolan_core::present::TrustRequirement;
 use portolan_runtime::attachments;
 use portolan_runtime::audit::{project_log, verify};
 use portolan_runtime::clock::rfc3339;
@@ -54,8 +54,7 @@ pub(super) async fn trust(State(studio): State<Arc<Studio>>) -> Answer<Value> {
 /// Returns the commands of a definition that are not trusted, and how to trust them, or `None` if nothing is missing.
 pub(super) fn untrusted(service: &Service, definition: &Definition) -> Option<Value> {
     let lacking = service.untrusted(definition)?;
-    let is_attached =
-        matches!(&lacking, Untrusted::Trust { file } | Untrusted::PutBack { file, .. } if file == attachments::FILE);
+    let is_attached = matches!(&lacking, TrustRequirement::Trust { file } | TrustRequirement::PutBack { file, .. } if file == attachments::FILE);
     let runs = match is_attached {
         true => definition.attachments().entries.iter().flat_map(attachments::commands).collect(),
         false => commands(&definition.workflow),

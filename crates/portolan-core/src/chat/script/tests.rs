@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn read(text: &str) -> Vec<Scripted> {
+fn read(text: &str) -> Vec<ScriptedModelAnswer> {
     let (answers, faults) = answers(&Source::new("answers.yaml", text));
     answers.unwrap_or_else(|| panic!("{faults:?}"))
 }
@@ -83,7 +83,7 @@ proptest! {
         let uses = vec![ToolUse { id: "c".into(), name: "n".into(), arguments: Arguments::read(&arguments), extra: None }];
         let message = Message { content, tool_calls: uses, ..Message::text(Role::Assistant, "") };
         let answer = ModelAnswer { message, finish: Finish::Tools, usage: Usage::default(), model: None, cost_microdollars: None };
-        let scripted = vec![Scripted { to, repeat: false, delay_ms: 0, says: Ok(answer) }];
+        let scripted = vec![ScriptedModelAnswer { to, repeat: false, delay_ms: 0, says: Ok(answer) }];
         prop_assert_eq!(read(&written(&scripted)), scripted);
     }
 }

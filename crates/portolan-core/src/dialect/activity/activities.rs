@@ -1,6 +1,6 @@
 //! One activity, inside its workflow or in a file of its own.
 
-use super::checkpoints::{Checkpoint, Placed};
+use super::checkpoints::{Checkpoint, PlacedItem};
 use super::flow::{Action, Decision, Transition, Trigger};
 use super::loops::Loop;
 use super::modes::ModeOverride;
@@ -33,8 +33,8 @@ pub(crate) struct Activity {
     pub(super) techniques: Vec<Spanned<String>>,
     pub(super) rules: Vec<Rule>,
     pub(super) steps: Vec<Item>,
-    pub(super) checkpoints: Vec<Placed<Checkpoint>>,
-    pub(super) loops: Vec<Placed<Loop>>,
+    pub(super) checkpoints: Vec<PlacedItem<Checkpoint>>,
+    pub(super) loops: Vec<PlacedItem<Loop>>,
     pub(super) decisions: Vec<Decision>,
     pub(super) transitions: Vec<Transition>,
     pub(super) triggers: Vec<Trigger>,

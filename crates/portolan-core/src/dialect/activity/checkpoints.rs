@@ -69,7 +69,7 @@ pub(super) struct Effect {
 }
 
 /// An element of a list beside the steps, and its place among them.
-pub(super) struct Placed<T> {
+pub(super) struct PlacedItem<T> {
     pub(super) place: Place,
     pub(super) item: T,
 }
@@ -115,7 +115,7 @@ impl Reader<'_> {
     }
 
     /// Reads the checkpoints beside the steps.
-    pub(super) fn checkpoints(&mut self, fields: &mut Fields<'_>) -> Vec<Placed<Checkpoint>> {
+    pub(super) fn checkpoints(&mut self, fields: &mut Fields<'_>) -> Vec<PlacedItem<Checkpoint>> {
         let mut checkpoints = Vec::new();
         for tree in self.list(fields, "checkpoints") {
             match self.placed_checkpoint(tree) {
@@ -126,14 +126,14 @@ impl Reader<'_> {
         checkpoints
     }
 
-    fn placed_checkpoint(&mut self, tree: &Tree) -> Option<Placed<Checkpoint>> {
+    fn placed_checkpoint(&mut self, tree: &Tree) -> Option<PlacedItem<Checkpoint>> {
         let what = named(tree, "checkpoint");
         let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
         let id = self.instance_id(&mut fields);
         let place = self.place(&mut fields, tree, &what);
         let checkpoint = self.checkpoint(&mut fields, tree, id, &what);
         fields.finish(self.faults);
-        Some(Placed { place, item: checkpoint? })
+        Some(PlacedItem { place, item: checkpoint? })
     }
 
     /// Reads the checkpoints that several activities of a workflow share, by their names.

@@ -1,6 +1,6 @@
 //! Loops: among the steps with their bodies inside, or in a list beside them.
 
-use super::checkpoints::Placed;
+use super::checkpoints::PlacedItem;
 use super::reader::{Reader, flag, named};
 use super::steps::Item;
 use crate::diagnostic::Diagnostic;
@@ -73,7 +73,7 @@ impl Reader<'_> {
     }
 
     /// Reads the loops beside the steps. The place of one that repeats steps of the activity has no meaning.
-    pub(super) fn loops(&mut self, fields: &mut Fields<'_>) -> Vec<Placed<Loop>> {
+    pub(super) fn loops(&mut self, fields: &mut Fields<'_>) -> Vec<PlacedItem<Loop>> {
         let mut loops = Vec::new();
         for tree in self.list(fields, "loops") {
             match self.placed_loop(tree) {
@@ -84,7 +84,7 @@ impl Reader<'_> {
         loops
     }
 
-    fn placed_loop(&mut self, tree: &Tree) -> Option<Placed<Loop>> {
+    fn placed_loop(&mut self, tree: &Tree) -> Option<PlacedItem<Loop>> {
         let what = named(tree, "loop");
         let mut fields = Fields::of(tree, what.as_str(), self.faults)?;
         let place = self.place(&mut fields, tree, &what);
@@ -94,7 +94,7 @@ impl Reader<'_> {
         if matches!(found.body, Body::Steps(_)) {
             self.placed_by_its_steps(tree, &what);
         }
-        Some(Placed { place, item: found })
+        Some(PlacedItem { place, item: found })
     }
 
     /// Warns about a place of a loop that repeats steps: the steps keep their positions.

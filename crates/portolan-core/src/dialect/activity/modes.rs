@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::checkpoints::{Checkpoint, Placed};
+use super::checkpoints::{Checkpoint, PlacedItem};
 use super::reader::{Entry, Reader, named};
 use super::rules::Rule;
 use super::steps::Item;
@@ -38,7 +38,7 @@ pub(super) struct ModeOverride {
     pub(super) steps: Vec<Item>,
     pub(super) skip_steps: Vec<Spanned<String>>,
     /// Additional checkpoints.
-    pub(super) checkpoints: Vec<Placed<Checkpoint>>,
+    pub(super) checkpoints: Vec<PlacedItem<Checkpoint>>,
     /// The next activity.
     pub(super) transition_override: Option<Spanned<String>>,
     pub(super) context_to_preserve: Vec<Spanned<String>>,

@@ -90,7 +90,7 @@ const WHAT: &str = "the workflow";
 
 /// The content of `activities`.
 #[derive(Default)]
-struct Listed {
+struct ActivityList {
     activities: Option<Vec<Activity>>,
     unread: Vec<String>,
     named: Vec<usize>,
@@ -114,7 +114,7 @@ impl Reader<'_> {
         let variables = self.variables(&mut fields);
         let initial_activity = fields.string("initialActivity", self.faults);
         let final_activity = fields.string("finalActivity", self.faults);
-        let Listed { activities, unread, named, incomplete } = self.activities(&mut fields);
+        let ActivityList { activities, unread, named, incomplete } = self.activities(&mut fields);
         let activities_dir = self.activities_dir(&mut fields, tree);
         let modes = self.modes(&mut fields);
         let artifact_locations = self.locations(&mut fields);
@@ -147,8 +147,8 @@ impl Reader<'_> {
         })
     }
 
-    fn activities(&mut self, fields: &mut Fields<'_>) -> Listed {
-        let mut listed = Listed::default();
+    fn activities(&mut self, fields: &mut Fields<'_>) -> ActivityList {
+        let mut listed = ActivityList::default();
         let Some(tree) = fields.optional("activities") else { return listed };
         let before = self.faults.0.len();
         let items = self.list(fields, "activities");
@@ -174,7 +174,7 @@ impl Reader<'_> {
     }
 
     /// Reports a file that was not read: a text alone has no files, which the reader of the file system must add.
-    fn is_here(&mut self, file: &str, span: Span, listed: &mut Listed) {
+    fn is_here(&mut self, file: &str, span: Span, listed: &mut ActivityList) {
         if self.source.is_joined() {
             return;
         }

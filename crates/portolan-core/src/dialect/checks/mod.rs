@@ -54,7 +54,7 @@ const MAX_PATTERNS: usize = 64;
 const MAX_PATTERN_BYTES: usize = 200;
 
 /// A check as written.
-struct Written<'t> {
+struct CheckSyntax<'t> {
     span: Span,
     id: Option<Spanned<String>>,
     run: Option<Vec<Spanned<String>>>,
@@ -66,9 +66,9 @@ struct Written<'t> {
     with: With<'t>,
 }
 
-impl<'t> Written<'t> {
-    fn at(span: Span) -> Written<'t> {
-        Written {
+impl<'t> CheckSyntax<'t> {
+    fn at(span: Span) -> CheckSyntax<'t> {
+        CheckSyntax {
             span,
             id: None,
             run: None,
@@ -93,12 +93,12 @@ pub(super) struct Outside {
 /// Returns the check that these fields describe.
 pub(super) fn by_name(outside: &Outside, span: Span, name: &str, faults: &mut FaultList) -> Option<CheckBy> {
     let timeout_seconds = outside.timeout_seconds.and_then(|seconds| u32::try_from(seconds).ok());
-    let written = Written {
+    let written = CheckSyntax {
         run: outside.run.clone(),
         timeout_seconds: timeout_seconds.map(|value| Spanned { value, span }),
         file: outside.file.clone(),
         gate: outside.gate.clone(),
-        ..Written::at(span)
+        ..CheckSyntax::at(span)
     };
     let by = by(&written, name, faults)?;
     if let Some(evidence) = by.evidence() {
@@ -123,7 +123,7 @@ pub(super) fn read(fields: &mut Fields<'_>, faults: &mut FaultList) -> Vec<Check
         );
         return Vec::new();
     };
-    let checks: Vec<Written<'_>> = items.iter().filter_map(|item| written(item, faults)).collect();
+    let checks: Vec<CheckSyntax<'_>> = items.iter().filter_map(|item| written(item, faults)).collect();
     if let Some(extra) = checks.get(MAX_CHECKS) {
         let message = format!("a node has {} checks, more than the limit of {MAX_CHECKS}", checks.len());
         faults.push(Diagnostic::error("too-large", message).at(extra.span).help("let one command run several of them"));
@@ -149,10 +149,10 @@ pub(super) fn read(fields: &mut Fields<'_>, faults: &mut FaultList) -> Vec<Check
 }
 
 /// Reads a check. Returns `None` if it has a fault: its intention could only be guessed.
-fn written<'t>(tree: &'t Tree, faults: &mut FaultList) -> Option<Written<'t>> {
+fn written<'t>(tree: &'t Tree, faults: &mut FaultList) -> Option<CheckSyntax<'t>> {
     if let TreeKind::String(name) = &tree.kind {
         let gate = Spanned { value: name.clone(), span: tree.span };
-        return Some(Written { gate: Some(gate), ..Written::at(tree.span) });
+        return Some(CheckSyntax { gate: Some(gate), ..CheckSyntax::at(tree.span) });
     }
     let before = faults.0.len();
     let mut fields = Fields::of(tree, "the check", faults)?;
@@ -163,7 +163,7 @@ fn written<'t>(tree: &'t Tree, faults: &mut FaultList) -> Option<Written<'t>> {
     } else {
         fields.required_string("id", faults)
     };
-    let check = Written {
+    let check = CheckSyntax {
         span: tree.span,
         id,
         run: fields.has("run").then(|| fields.strings("run", faults)),
@@ -193,7 +193,7 @@ fn is_invariant(named: &Spanned<String>, faults: &mut FaultList) -> bool {
     is_word
 }
 
-fn by(check: &Written<'_>, id: &str, faults: &mut FaultList) -> Option<CheckBy> {
+fn by(check: &CheckSyntax<'_>, id: &str, faults: &mut FaultList) -> Option<CheckBy> {
     let wrong = |message: String, help: &str| Diagnostic::error("bad-check", message).at(check.span).help(help);
     let gate = check.gate.as_ref().and_then(|gate| Gate::named(&gate.value));
     if let Some(fault) = check.with.refused(gate.map(|gate| gate.name), id, check.span) {
@@ -243,7 +243,7 @@ const ONE_OF: &str = "write `\"check\": \"tests\"` for the project's own, or `\"
      `\"file\": \"path\"` or `\"gate\": \"branchMatchesPrefix\"`";
 
 /// Returns a check by the name that the project gives it.
-fn of_project(check: &Written<'_>, name: &Spanned<String>, id: &str, faults: &mut FaultList) -> Option<CheckBy> {
+fn of_project(check: &CheckSyntax<'_>, name: &Spanned<String>, id: &str, faults: &mut FaultList) -> Option<CheckBy> {
     let alone = check.run.is_none() && check.file.is_none() && check.gate.is_none();
     let fault = match (alone, check.timeout_seconds.is_some(), is_check_name(&name.value)) {
         (true, false, true) => return Some(CheckBy::Project { name: name.value.clone() }),

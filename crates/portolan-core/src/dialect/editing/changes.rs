@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::{Done, Page, Place};
+use super::{OperationResult, Page, Place};
 use crate::source::{Edit, PathStep, Tree, TreeKind};
 
 /// Collects edits. Sets come first, then insertions, and removals last, from the end. A file whose whole content is
@@ -51,7 +51,7 @@ impl Changes {
     }
 
     /// Returns the edits. A list or an object that becomes empty is removed with its key.
-    pub(crate) fn done(mut self, page: &Page<'_>) -> Done {
+    pub(crate) fn done(mut self, page: &Page<'_>) -> OperationResult {
         while let Some(emptied) = self.gone.iter().find_map(|place| self.emptied(page, place)) {
             self.gone.push(emptied);
         }
@@ -64,7 +64,7 @@ impl Changes {
         gone.sort_by(|one, other| later(&one.at, &other.at));
         let (whole, gone): (Vec<Place>, Vec<Place>) = gone.into_iter().partition(|place| place.at.is_empty());
         let taken = gone.into_iter().map(|place| (place.file, Edit::Remove { at: place.at }));
-        Done {
+        OperationResult {
             edits: self.sets.into_iter().chain(self.put).chain(taken).collect(),
             come: self.come,
             gone: whole.into_iter().map(|place| place.file).collect(),

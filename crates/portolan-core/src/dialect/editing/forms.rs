@@ -27,7 +27,7 @@ pub struct NodeForm {
     /// Whether its nodes cannot change to another kind, nor others to it.
     pub apart: bool,
     /// Where one is added without a position.
-    pub unplaced: Unplaced,
+    pub unplaced: DefaultPosition,
     /// Whether another node can be put into a new one.
     pub wraps: bool,
     /// Returns whether a node whose text names no kind is of this kind.
@@ -38,7 +38,7 @@ pub struct NodeForm {
 /// Where a node is added without a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unplaced {
+pub enum DefaultPosition {
     /// In the definition, without an edge that leads to it.
     Unconnected,
     /// Behind the last one.
@@ -123,7 +123,7 @@ pub(in crate::dialect) const fn form(
         conditions: false,
         addable: true,
         apart: false,
-        unplaced: Unplaced::Unconnected,
+        unplaced: DefaultPosition::Unconnected,
         wraps: false,
         unsaid: |_| false,
     }
@@ -190,7 +190,7 @@ impl NodeForm {
     }
 
     /// Says where one is added without a position.
-    pub(in crate::dialect) const fn without_position(self, unplaced: Unplaced) -> NodeForm {
+    pub(in crate::dialect) const fn without_position(self, unplaced: DefaultPosition) -> NodeForm {
         NodeForm { unplaced, ..self }
     }
 

@@ -5,7 +5,7 @@
 
 use super::EditError;
 use super::page::{Page, Place};
-use super::spelling::{Found, Spelling, found, has_signature, is_asked, is_key, path_before};
+use super::spelling::{Occurrence, Spelling, found, has_signature, is_asked, is_key, path_before};
 use crate::expr::Jsonata;
 use crate::source::{Edit, Tree, TreeKind};
 
@@ -228,7 +228,7 @@ impl<'m> Mentions<'m> {
 
     /// Returns the expression with the new name; `None` if it does not name the node.
     fn in_jsonata(&self, text: &str, chooses: bool) -> Result<Option<String>, Doubt> {
-        let found: Vec<Found> = found(text, self.from).collect();
+        let found: Vec<Occurrence> = found(text, self.from).collect();
         if found.is_empty() {
             return Ok(None);
         }
@@ -240,13 +240,13 @@ impl<'m> Mentions<'m> {
         let (mut written, mut last, mut asked) = (String::new(), 0, false);
         for one in &found {
             let named = match self.meant(text, one, chooses) {
-                Meant::Asked => {
+                OccurrenceMeaning::Asked => {
                     asked = true;
                     true
                 }
-                Meant::Named => true,
-                Meant::Other => false,
-                Meant::Unclear => {
+                OccurrenceMeaning::Named => true,
+                OccurrenceMeaning::Other => false,
+                OccurrenceMeaning::Unclear => {
                     let is_value = one.spelling == Spelling::Text;
                     let is_name = one.spelling != Spelling::Prose;
                     if is_value && (looks_up || chooses) || is_name && (sees_all || self.begins_branch) {
@@ -275,32 +275,32 @@ impl<'m> Mentions<'m> {
         if sound { Ok(Some(written)) } else { Err(Doubt) }
     }
 
-    fn meant(&self, text: &str, one: &Found, chooses: bool) -> Meant {
+    fn meant(&self, text: &str, one: &Occurrence, chooses: bool) -> OccurrenceMeaning {
         if is_asked(text, one.start, self.from) {
-            return Meant::Asked;
+            return OccurrenceMeaning::Asked;
         }
         let open = one.start - usize::from(one.spelling != Spelling::Plain);
         let before = text[..open].trim_end();
         if one.spelling == Spelling::Text {
             if is_key(text, open, one.start + self.from.len() + 1) {
-                return Meant::Other;
+                return OccurrenceMeaning::Other;
             }
             let is_argument = BY_NAME.iter().any(|name| before.ends_with(name));
             let comes_to = chooses && (before.is_empty() || before.ends_with(['?', ':']));
-            return if is_argument || comes_to { Meant::Named } else { Meant::Unclear };
+            return if is_argument || comes_to { OccurrenceMeaning::Named } else { OccurrenceMeaning::Unclear };
         }
-        let Some(path) = path_before(text, open) else { return Meant::Unclear };
+        let Some(path) = path_before(text, open) else { return OccurrenceMeaning::Unclear };
         match path.as_slice() {
-            [join] if self.joins.iter().any(|known| known == join) => Meant::Named,
+            [join] if self.joins.iter().any(|known| known == join) => OccurrenceMeaning::Named,
             // The input of a node may be the output of a join.
-            ["input", ..] => Meant::Unclear,
-            _ => Meant::Other,
+            ["input", ..] => OccurrenceMeaning::Unclear,
+            _ => OccurrenceMeaning::Other,
         }
     }
 }
 
 /// The meaning of an occurrence of the name.
-enum Meant {
+enum OccurrenceMeaning {
     /// It is a root of the expression.
     Asked,
     /// It names the node in another way.

@@ -23,7 +23,7 @@ use crate::graph::{Edge, Graph, Node};
 use crate::source::{Edit, MAX_SOURCE_BYTES, NamedText, PathStep, Source, Span, Tree, edited};
 
 pub(crate) use changes::{Changes, text_of};
-pub use forms::{FieldKind, FormColumn, FormField, NodeForm, Unplaced};
+pub use forms::{DefaultPosition, FieldKind, FormColumn, FormField, NodeForm};
 pub(super) use forms::{column, field, form, retries};
 pub(super) use mentions::Mentions;
 pub use page::written_steps;
@@ -43,7 +43,7 @@ pub struct Editing {
     /// Returns the place of a field of the definition; `None` if all are at the top of the first file.
     pub(crate) own_place: Option<fn(&Page<'_>, &str) -> Place>,
     /// The content of a node of another kind. If `None`, a required field begins with its first allowed word.
-    pub(crate) begun: Option<Begun>,
+    pub(crate) begun: Option<InitialContent>,
     /// The conditions of edges. `None` if no edge has one.
     pub(crate) conditions: Option<Conditions>,
     /// Older words for kinds, each with its present word.
@@ -119,14 +119,14 @@ impl Editing {
 }
 
 /// Returns the content with which a node of another kind begins, or the reason why it cannot be of that kind.
-pub(crate) type Begun = fn(&Page<'_>, &Node, &str) -> Result<Value, EditError>;
+pub(crate) type InitialContent = fn(&Page<'_>, &Node, &str) -> Result<Value, EditError>;
 
 /// The edits of an operation, or the reason why it is refused.
-pub(crate) type Edits = Result<Done, EditError>;
+pub(crate) type Edits = Result<OperationResult, EditError>;
 
 /// The result of an operation.
 #[derive(Debug, Default)]
-pub(crate) struct Done {
+pub(crate) struct OperationResult {
     /// The edits in order, each with the index of its file.
     pub(crate) edits: Vec<(usize, Edit)>,
     /// The added files, each with its name and its text.
@@ -137,20 +137,20 @@ pub(crate) struct Done {
     pub(crate) select: Option<String>,
 }
 
-impl Done {
+impl OperationResult {
     /// Creates a result with edits of the first file.
-    pub(crate) fn here(edits: Vec<Edit>) -> Done {
-        Done::of(edits.into_iter().map(|edit| (0, edit)).collect())
+    pub(crate) fn here(edits: Vec<Edit>) -> OperationResult {
+        OperationResult::of(edits.into_iter().map(|edit| (0, edit)).collect())
     }
 
     /// Creates a result with edits of existing files.
-    pub(crate) fn of(edits: Vec<(usize, Edit)>) -> Done {
-        Done { edits, ..Done::default() }
+    pub(crate) fn of(edits: Vec<(usize, Edit)>) -> OperationResult {
+        OperationResult { edits, ..OperationResult::default() }
     }
 
     /// Sets the node to select afterwards.
-    pub(crate) fn selecting(self, node: impl Into<String>) -> Done {
-        Done { select: Some(node.into()), ..self }
+    pub(crate) fn selecting(self, node: impl Into<String>) -> OperationResult {
+        OperationResult { select: Some(node.into()), ..self }
     }
 }
 
@@ -290,7 +290,7 @@ impl EditError {
 
 /// The files of a definition after an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edited {
+pub struct EditedFiles {
     /// The previous files in order, followed by the added ones.
     pub files: Vec<NamedText>,
     /// The node to select.
@@ -301,7 +301,12 @@ pub struct Edited {
 ///
 /// # Errors
 /// The dialect does not support the operation, a named element does not exist, or the text cannot be changed in place.
-pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Operation) -> Result<Edited, EditError> {
+pub fn edit(
+    dialect: &Dialect,
+    source: &Source,
+    graph: &Graph,
+    operation: &Operation,
+) -> Result<EditedFiles, EditError> {
     let editing = dialect.editing.ok_or_else(|| {
         EditError::new(format!("the format `{}` can only be edited as text", dialect.name), "edit the text")
     })?;
@@ -335,7 +340,7 @@ pub fn edit(dialect: &Dialect, source: &Source, graph: &Graph, operation: &Opera
         files.push((name, Some(text)));
     }
     files.extend(done.come.into_iter().map(|(name, text)| (name, Some(text))));
-    Ok(Edited { files, select: done.select })
+    Ok(EditedFiles { files, select: done.select })
 }
 
 /// Returns the text of a file after edits.
@@ -388,7 +393,7 @@ fn set(editing: &Editing, page: &Page<'_>, node: Option<&str>, field: &str, valu
     let edit = if value.is_null() {
         // An absent field is removed already.
         if page.value(&Place { file, at: at.clone() }).is_none() {
-            return Ok(Done::default());
+            return Ok(OperationResult::default());
         }
         // An object that a field's path leads into goes with its last member: alone it would be a fault.
         while at.len() > own.len() + 1 && is_alone(page, file, &at) {
@@ -398,7 +403,7 @@ fn set(editing: &Editing, page: &Page<'_>, node: Option<&str>, field: &str, valu
     } else {
         Edit::Set { at, value: value.clone() }
     };
-    let done = Done::of(vec![(file, edit)]);
+    let done = OperationResult::of(vec![(file, edit)]);
     Ok(match node {
         Some(node) => done.selecting(node.id.as_str()),
         None => done,
@@ -420,7 +425,7 @@ fn of_kind(editing: &Editing, page: &Page<'_>, node: &str, kind: &str) -> Edits 
     let new = editing.kinds.iter().find(|form| form.kind == kind);
     let old = page.tree(&place).and_then(|tree| editing.form(found, tree));
     if old.map(|form| form.kind) == Some(kind) {
-        return Ok(Done::default().selecting(node));
+        return Ok(OperationResult::default().selecting(node));
     }
     if old.into_iter().chain(new).any(|form| form.apart) {
         let message = format!(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::page::{Page, Place};
-use super::{Done, EditError};
+use super::{EditError, OperationResult};
 use crate::diagnostic::{clip, is_unseen};
 use crate::expr::{JsonLogic, Jsonata};
 use crate::source::{Edit, PathStep, Tree};
@@ -65,12 +65,12 @@ impl Pen {
         }
     }
 
-    pub(in crate::dialect) fn done(mut self) -> Done {
+    pub(in crate::dialect) fn done(mut self) -> OperationResult {
         self.removals.sort_by(|(_, one), (_, other)| from_the_end(one, other));
         self.removals.dedup();
         let removals = self.removals.into_iter().map(|(file, at)| (file, Edit::Remove { at }));
         let edits = self.sets.into_iter().chain(removals).chain(self.inserts).chain(self.renames).collect();
-        Done::of(edits)
+        OperationResult::of(edits)
     }
 }
 

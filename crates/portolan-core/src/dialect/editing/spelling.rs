@@ -31,13 +31,13 @@ impl Spelling {
 }
 
 /// An occurrence of a name.
-pub(super) struct Found {
+pub(super) struct Occurrence {
     pub(super) start: usize,
     pub(super) spelling: Spelling,
 }
 
 /// Returns the occurrences of a name as a whole word.
-pub(super) fn found<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = Found> + 't {
+pub(super) fn found<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = Occurrence> + 't {
     let starts = text.match_indices(name).map(|(start, _)| start).filter(|_| !name.is_empty());
     starts.filter_map(move |start| {
         let before = text[..start].chars().next_back();
@@ -52,7 +52,7 @@ pub(super) fn found<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = Fo
             _ if in_quotes(&text[..start]) => Spelling::Prose,
             _ => Spelling::Plain,
         };
-        Some(Found { start, spelling })
+        Some(Occurrence { start, spelling })
     })
 }
 

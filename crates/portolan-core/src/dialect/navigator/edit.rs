@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::diagnostic::clip;
 use crate::dialect::editing::{
-    Done, EditError, Editing, Edits, FieldKind, FormField, NodeForm, Operation, Page, Pen, Place, field, filled, form,
-    fresh, identifier,
+    EditError, Editing, Edits, FieldKind, FormField, NodeForm, Operation, OperationResult, Page, Pen, Place, field,
+    filled, form, fresh, identifier,
 };
 use crate::graph::{DEFAULT_RETRIES, Kind};
 use crate::source::{Edit, PathStep, Tree};
@@ -134,11 +134,13 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
             add(page, kind, id.as_deref(), &Behind { after: after.as_deref(), on: on.as_deref(), edge: *edge }, values)
         }
         Operation::Connect { from, to, on } => connect(page, from, to, on.as_deref()),
-        Operation::Disconnect { edge } => Ok(Done::here(vec![Edit::Remove { at: written(page, *edge)?.at }])),
+        Operation::Disconnect { edge } => {
+            Ok(OperationResult::here(vec![Edit::Remove { at: written(page, *edge)?.at }]))
+        }
         Operation::Reconnect { edge, to } => {
             page.node(to)?;
             let place = written(page, *edge)?.with("to");
-            Ok(Done::here(vec![Edit::Set { at: place.at, value: json!(to) }]))
+            Ok(OperationResult::here(vec![Edit::Set { at: place.at, value: json!(to) }]))
         }
         Operation::Outcome { edge, on } => set_on_edge(page, *edge, "on", on.as_deref()),
         Operation::Label { edge, text } => {
@@ -251,24 +253,24 @@ fn add(
         }
         (None, None) => {}
     }
-    Ok(Done::here(edits).selecting(id))
+    Ok(OperationResult::here(edits).selecting(id))
 }
 
 fn connect(page: &Page<'_>, from: &str, to: &str, on: Option<&str>) -> Edits {
     page.node(from)?;
     page.node(to)?;
     let at = edges().with(behind_those_of(page, from)).at;
-    Ok(Done::here(vec![Edit::Insert { at, before: None, value: edge_of(from, to, on) }]))
+    Ok(OperationResult::here(vec![Edit::Insert { at, before: None, value: edge_of(from, to, on) }]))
 }
 
 fn set_on_edge(page: &Page<'_>, edge: usize, field: &str, text: Option<&str>) -> Edits {
     let place = written(page, edge)?.with(field);
     let edit = match text {
         Some(text) => Edit::Set { at: place.at, value: json!(text) },
-        None if page.tree(&place).is_none() => return Ok(Done::default()),
+        None if page.tree(&place).is_none() => return Ok(OperationResult::default()),
         None => Edit::Remove { at: place.at },
     };
-    Ok(Done::here(vec![edit]))
+    Ok(OperationResult::here(vec![edit]))
 }
 
 /// Returns every place that names a node, besides its own key.
@@ -294,13 +296,13 @@ fn named(page: &Page<'_>, node: &str) -> Vec<Place> {
 fn rename(page: &Page<'_>, node: &str, to: &str) -> Edits {
     page.node(node)?;
     if node == to {
-        return Ok(Done::default().selecting(to));
+        return Ok(OperationResult::default().selecting(to));
     }
     let mut edits: Vec<Edit> =
         named(page, node).into_iter().map(|place| Edit::Set { at: place.at, value: json!(to) }).collect();
     // Last, because the places above contain the old key.
     edits.push(Edit::Rename { at: nodes().with(node).at, to: to.to_owned() });
-    Ok(Done::here(edits).selecting(to))
+    Ok(OperationResult::here(edits).selecting(to))
 }
 
 fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
@@ -319,7 +321,7 @@ fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
         page.node(node)?;
         edits.push(Edit::Remove { at: nodes().with(node.as_str()).at });
     }
-    Ok(Done::here(edits))
+    Ok(OperationResult::here(edits))
 }
 
 /// Puts a node between a new fork and its join. What led to the node leads to the fork, and the join leads on.
@@ -358,5 +360,5 @@ fn duplicate(page: &Page<'_>, node: &str) -> Edits {
     let value = page.value(&place).ok_or_else(|| EditError::unknown("node", node))?;
     let id = fresh(node, &|id| page.tree(&nodes().with(id)).is_some());
     let before = page.key_behind(&nodes(), node);
-    Ok(Done::here(vec![Edit::Insert { at: nodes().with(id.as_str()).at, before, value }]).selecting(id))
+    Ok(OperationResult::here(vec![Edit::Insert { at: nodes().with(id.as_str()).at, before, value }]).selecting(id))
 }

@@ -6,7 +6,7 @@ use super::{is_id, results, schema, text_or_template, values};
 use crate::chat::ModelSettings;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::Expr;
-use crate::graph::{Asking, DEFAULT_STATE_RETRIES, Exhausted, Judge, RetryContext, State, Worker};
+use crate::graph::{DEFAULT_STATE_RETRIES, Exhausted, Judge, RequestTemplate, RetryContext, State, Worker};
 use crate::source::fields::{FaultList, Fields, distinct, not_an_object};
 use crate::source::{Source, Spanned, Tree};
 
@@ -168,7 +168,7 @@ fn worker(reader: &mut Reader<'_, '_>) -> Option<Worker> {
     }
 }
 
-fn asking(reader: &mut Reader<'_, '_>) -> Option<Asking> {
+fn asking(reader: &mut Reader<'_, '_>) -> Option<RequestTemplate> {
     let before = reader.faults.0.len();
     let model = values::model(reader.fields, reader.faults);
     let system = text(reader, "system");
@@ -182,7 +182,7 @@ fn asking(reader: &mut Reader<'_, '_>) -> Option<Asking> {
         return None;
     }
     let max_turns = max_turns.and_then(|turns| NonZeroU32::new(turns.value));
-    Some(Asking { model, system, prompt, settings, schema: schema.map(|schema| schema.value), max_turns })
+    Some(RequestTemplate { model, system, prompt, settings, schema: schema.map(|schema| schema.value), max_turns })
 }
 
 /// Reads a text for a model: a literal, or a template.

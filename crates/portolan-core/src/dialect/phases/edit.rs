@@ -9,8 +9,8 @@ use super::{lower, syntax};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Strictness;
 use crate::dialect::editing::{
-    Changes, Done, EditError, Editing, Edits, FieldKind, FormField, NodeForm, Operation, Page, Place, Unplaced, field,
-    filled, form, fresh, text_of,
+    Changes, DefaultPosition, EditError, Editing, Edits, FieldKind, FormField, NodeForm, Operation, OperationResult,
+    Page, Place, field, filled, form, fresh, text_of,
 };
 use crate::graph::{Edge, Graph, Kind};
 use crate::source::fields::FaultList;
@@ -52,7 +52,7 @@ const KINDS: &[NodeForm] = &[form(
     ],
 )
 .with_outcomes()
-.without_position(Unplaced::Last)];
+.without_position(DefaultPosition::Last)];
 
 fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
     match operation {
@@ -82,7 +82,7 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Outcome { edge, on } => {
             let own = if is_back(page.edge(*edge)?) { FAILED } else { PASSED };
             if on.as_deref().unwrap_or(PASSED) == own {
-                return Ok(Done::default());
+                return Ok(OperationResult::default());
             }
             Err(EditError::not_here("the edge onward or back is taken on another outcome"))
         }
@@ -261,14 +261,14 @@ fn is_way(edge: &Edge, from: &str, to: &str) -> bool {
 
 /// Returns the edits if they give the wanted order, otherwise with the list rewritten in that order. Refuses an order
 /// that causes new errors.
-fn as_wanted(page: &Page<'_>, plain: Done, wanted: &[&str]) -> Edits {
-    let read = |done: &Done| read(page, done);
+fn as_wanted(page: &Page<'_>, plain: OperationResult, wanted: &[&str]) -> Edits {
+    let read = |done: &OperationResult| read(page, done);
     let done = match read(&plain) {
         Some((graph, _)) if row(&graph) == wanted => plain,
         _ => in_order(page, plain, wanted)?,
     };
     let (_, faults) = read(&done).ok_or_else(|| EditError::not_here("the phases follow each other in this order"))?;
-    let before = read(&Done::default()).map(|(_, faults)| faults).unwrap_or_default();
+    let before = read(&OperationResult::default()).map(|(_, faults)| faults).unwrap_or_default();
     let is_new = |fault: &&Diagnostic| fault.is_error() && !before.iter().any(|known| known.message == fault.message);
     match faults.iter().find(is_new) {
         Some(fault) => Err(EditError::of(fault)),
@@ -276,7 +276,7 @@ fn as_wanted(page: &Page<'_>, plain: Done, wanted: &[&str]) -> Edits {
     }
 }
 
-fn source_after(page: &Page<'_>, done: &Done) -> Option<Source> {
+fn source_after(page: &Page<'_>, done: &OperationResult) -> Option<Source> {
     let (name, text) = page.texts().into_iter().next()?;
     let edits: Vec<Edit> = done.edits.iter().map(|(_, edit)| edit.clone()).collect();
     let text = source::edited(&Source::new(&*name, text), &edits).ok()?;
@@ -284,14 +284,14 @@ fn source_after(page: &Page<'_>, done: &Done) -> Option<Source> {
 }
 
 /// Returns the graph and the diagnostics of the text after edits.
-fn read(page: &Page<'_>, done: &Done) -> Option<(Graph, Vec<Diagnostic>)> {
+fn read(page: &Page<'_>, done: &OperationResult) -> Option<(Graph, Vec<Diagnostic>)> {
     let source = source_after(page, done)?;
     let (graph, faults) = lower::lower(&source, &source::parse(&source).0?, Strictness::Strict).first();
     Some((graph?, faults))
 }
 
 /// Returns the edits followed by those that write the phases in order, which makes every `after` redundant.
-fn in_order(page: &Page<'_>, mut done: Done, wanted: &[&str]) -> Edits {
+fn in_order(page: &Page<'_>, mut done: OperationResult, wanted: &[&str]) -> Edits {
     let tree = source_after(page, &done).and_then(|source| source::parse(&source).0);
     let items = tree.as_ref().and_then(|tree| source::found(tree, &list().at)).map(|tree| &tree.kind);
     let Some(source::TreeKind::Array(items)) = items else {
@@ -332,7 +332,7 @@ fn claims(page: &Page<'_>) -> Vec<Place> {
 fn rename(page: &Page<'_>, node: &str, to: &str) -> Edits {
     let own = phase(page, node)?.with("id");
     if node == to {
-        return Ok(Done::default().selecting(to));
+        return Ok(OperationResult::default().selecting(to));
     }
     let to = free(page, to)?;
     let mut changes = Changes::default();

@@ -15,7 +15,7 @@ const OURS: [&str; 2] = ["shared_get", "shared_set"];
 
 /// Returns warnings about the parts of a file that fsm-agent-flow, version 2.0, reads differently.
 pub(super) fn beyond(tree: &Tree) -> Vec<Diagnostic> {
-    let mut found = Found::default();
+    let mut found = CompatibilityCheck::default();
     found.fields(tree, &FILE);
     for entry in tree.get("states").and_then(Tree::entries).into_iter().flatten() {
         found.state(&entry.key.value, &entry.value);
@@ -75,12 +75,12 @@ fn items<'t>(state: &'t Tree, key: &str) -> &'t [Tree] {
 }
 
 #[derive(Default)]
-struct Found {
+struct CompatibilityCheck {
     own: BTreeSet<String>,
     warnings: Vec<Diagnostic>,
 }
 
-impl Found {
+impl CompatibilityCheck {
     fn warn(&mut self, message: String, at: &Tree) {
         let fault = Diagnostic::warning("beyond-original", format!("fsm-agent-flow: {message}")).at(at.head());
         self.warnings.push(fault.help("run it with Portolan, or write it with the fields of the original"));

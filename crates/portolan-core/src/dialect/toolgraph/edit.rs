@@ -15,7 +15,9 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::dialect::editing::{Conditions, Done, EditError, Editing, Edits, Operation, Page, Pen, Place, rule_of};
+use crate::dialect::editing::{
+    Conditions, EditError, Editing, Edits, Operation, OperationResult, Page, Pen, Place, rule_of,
+};
 use crate::graph::{Edge, Kind, Node};
 use crate::source::{PathStep, Tree};
 use crate::value::{FAILED, PASSED};
@@ -282,7 +284,7 @@ fn outcome(sheet: &Sheet<'_>, number: usize, on: Option<&str>) -> Edits {
     let node = sheet.page.node(from)?;
     let mut pen = Pen::default();
     match (spot(sheet, &place), on) {
-        (Spot::Next, None) | (Spot::Failing | Spot::GoTo(_), Some(FAILED)) => return Ok(Done::default()),
+        (Spot::Next, None) | (Spot::Failing | Spot::GoTo(_), Some(FAILED)) => return Ok(OperationResult::default()),
         (Spot::Condition(holder), Some(on)) if on != FAILED => pen.set(&holder.with("rule"), rule_of(on)?),
         (Spot::Condition(holder), on) => {
             let field = if on.is_some() { sheet.failing(node)? } else { sheet.onward(node)? };

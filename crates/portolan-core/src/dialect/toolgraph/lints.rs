@@ -10,7 +10,7 @@ use crate::source::{Source, Span, Spanned, Tree, TreeKind, offset_in};
 
 /// Returns the names that the expressions of a node read from the context, with their spans.
 pub(super) fn mentions(source: &Source, node: &Tree, dollar: Dollar) -> Vec<Spanned<String>> {
-    let mut found = Found { source, mentions: Vec::new() };
+    let mut found = MentionSearch { source, mentions: Vec::new() };
     for key in ["transform", "postTransform", "items"] {
         found.extend(node.get(key).and_then(|holder| holder.get("expr")));
     }
@@ -23,12 +23,12 @@ pub(super) fn mentions(source: &Source, node: &Tree, dollar: Dollar) -> Vec<Span
     found.mentions
 }
 
-struct Found<'f> {
+struct MentionSearch<'f> {
     source: &'f Source,
     mentions: Vec<Spanned<String>>,
 }
 
-impl Found<'_> {
+impl MentionSearch<'_> {
     fn extend(&mut self, tree: Option<&Tree>) {
         let Some(tree) = tree else { return };
         let Some(Ok(expr)) = tree.as_str().map(Jsonata::parse) else { return };

@@ -6,7 +6,7 @@ use super::activities::misfits;
 use super::report::Claim;
 use super::walk::Draft;
 use super::{Rejection, RejectionReason, Remedy, raise, settle};
-use crate::graph::{Exits, Failing, Kind};
+use crate::graph::{Exits, FailureHandling, Kind};
 use crate::run::{Actor, Change, Channel, Feedback, Frame, FramePath, Human, Place, WaitingFor};
 use crate::value::{CANCELLED, NodeId, Outcome};
 
@@ -165,7 +165,7 @@ fn try_again(draft: &mut Draft<'_>, (path, frame): (&FramePath, &Frame), node: &
     let step = draft.step(&frame.flow, node);
     let again = match (&step.node.kind, &step.exits.failing) {
         // A join does no work: its branches are attempted again.
-        (Kind::Join { fork, .. }, Failing::Leads(_) | Failing::Stays) => &fork.value,
+        (Kind::Join { fork, .. }, FailureHandling::Leads(_) | FailureHandling::Stays) => &fork.value,
         _ => step.exits.again(node),
     };
     draft.enter(path, frame.flow.clone(), again, claim.outcome, feedback(node, claim));

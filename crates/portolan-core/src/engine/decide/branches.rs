@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::scope::fault;
 use super::walk::{Draft, Next};
 use crate::expr::Outputs;
-use crate::graph::{Failing, Kind, Strategy, Workflow};
+use crate::graph::{FailureHandling, Kind, Strategy, Workflow};
 use crate::run::{Branch, BranchState, Branches, Change, Data, Feedback, Frame, FramePath, Place, WaitingFor};
 use crate::value::{NodeId, Outcome, WorkflowId};
 
@@ -95,7 +95,7 @@ impl Draft<'_> {
         let Some((join, strategy)) = join_of(self.workflow, &flow, &node) else { return };
         let known: Vec<Option<Outcome>> = branches.iter().map(|branch| outcome_of(&branch.state)).collect();
         // If nobody can fix a failed branch, the other branches would work in vain.
-        let nobody = matches!(self.step(&flow, join).exits.failing, Failing::Ends | Failing::Caught(_));
+        let nobody = matches!(self.step(&flow, join).exits.failing, FailureHandling::Ends | FailureHandling::Caught(_));
         let lost = nobody && strategy == Strategy::AllPass && outcome.is_failed();
         let known = if lost { Some(Outcome::failed()) } else { strategy_outcome(strategy, &known) };
         match known {

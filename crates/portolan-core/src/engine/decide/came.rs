@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::scope::{Evaluated, fault};
+use super::scope::{EvaluationResult, fault};
 use super::states;
 use super::walk::Draft;
-use crate::graph::{EndResult, Failing};
+use crate::graph::{EndResult, FailureHandling};
 use crate::run::{Change, Fault, Feedback, Frame, FramePath, Place, WaitingFor};
 use crate::value::{NodeId, Outcome};
 
@@ -17,7 +17,7 @@ pub(super) type NodeOutput = Result<Option<Arc<Value>>, Fault>;
 
 impl Draft<'_> {
     /// Handles the result of a node.
-    pub(super) fn settle(&mut self, path: &FramePath, node: &NodeId, value: Evaluated) {
+    pub(super) fn settle(&mut self, path: &FramePath, node: &NodeId, value: EvaluationResult) {
         match value {
             Ok(output) => self.came_to(path, node, output.map(Arc::new)),
             Err(fault) => self.broke(path, node, fault),
@@ -60,12 +60,12 @@ impl Draft<'_> {
         let flow = frame.flow.clone();
         self.executed(path, node, Err(fault.clone()));
         match &self.step(&flow, node).exits.failing {
-            Failing::Caught(to) => self.enter(path, flow, to, &Outcome::passed(), None),
-            Failing::Ends => {
+            FailureHandling::Caught(to) => self.enter(path, flow, to, &Outcome::passed(), None),
+            FailureHandling::Ends => {
                 let (path, node) = self.around_loops(path, node);
                 self.finish(&path, &node, EndResult::Failure, Some(Err(fault)));
             }
-            Failing::Stays | Failing::Leads(_) | Failing::Retries { .. } => {
+            FailureHandling::Stays | FailureHandling::Leads(_) | FailureHandling::Retries { .. } => {
                 let feedback = Feedback { from: Some(node.clone()), failures: Vec::new(), note: Some(note) };
                 self.leave(path, node, &Outcome::failed(), Some(feedback));
             }
@@ -78,8 +78,8 @@ impl Draft<'_> {
         let Some(frame) = self.standing(path) else { return };
         let flow = frame.flow.clone();
         match &self.step(&flow, node).exits.failing {
-            Failing::Caught(_) | Failing::Ends => self.broke(path, node, fault),
-            Failing::Stays | Failing::Leads(_) | Failing::Retries { .. } => {
+            FailureHandling::Caught(_) | FailureHandling::Ends => self.broke(path, node, fault),
+            FailureHandling::Stays | FailureHandling::Leads(_) | FailureHandling::Retries { .. } => {
                 self.stuck(path, node.clone(), told(&fault));
             }
         }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::activities::at_first;
 use super::advance::told;
-use super::scope::{At, Evaluated, fault};
+use super::scope::{At, EvaluationResult, fault};
 use super::walk::Draft;
 use crate::diagnostic::list;
 use crate::expr::Outputs;
@@ -32,7 +32,13 @@ pub(super) fn given(flow: &Flow, input: Arc<Value>) -> Result<Data, Fault> {
 
 impl Draft<'_> {
     /// Begins the workflow that the node runs.
-    pub(super) fn descend(&mut self, at: &At<'_>, workflow: WorkflowId, given: Evaluated, feedback: Option<Feedback>) {
+    pub(super) fn descend(
+        &mut self,
+        at: &At<'_>,
+        workflow: WorkflowId,
+        given: EvaluationResult,
+        feedback: Option<Feedback>,
+    ) {
         match given.and_then(|input| self.inner_frame(&workflow, input)) {
             Ok(inner) => {
                 let frame = Box::new(Frame { feedback, ..inner });

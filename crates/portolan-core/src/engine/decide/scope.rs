@@ -18,7 +18,7 @@ pub(super) struct Now {
 }
 
 /// A value, JSONata's `undefined`, or an error.
-pub(super) type Evaluated = Result<Option<Value>, Fault>;
+pub(super) type EvaluationResult = Result<Option<Value>, Fault>;
 
 /// A node under execution, with its position.
 pub(super) struct At<'r> {
@@ -41,12 +41,12 @@ impl<'r> At<'r> {
     }
 
     /// Evaluates an expression of this node.
-    pub(super) fn eval(&self, expr: &Expr, bound: &[(&str, &Value)]) -> Evaluated {
+    pub(super) fn eval(&self, expr: &Expr, bound: &[(&str, &Value)]) -> EvaluationResult {
         self.with_scope(bound, None, |scope| expr.eval(scope))
     }
 
     /// Transforms a tool's answer, which is visible under the node's own id and as `$output`.
-    pub(super) fn reshape(&self, post: &Expr, output: Option<&Arc<Value>>) -> Evaluated {
+    pub(super) fn reshape(&self, post: &Expr, output: Option<&Arc<Value>>) -> EvaluationResult {
         let mut fresh = Outputs::new(false);
         fresh.record(self.node(), output.cloned());
         let output = output.map_or(&Value::Null, |output| output);

@@ -2,7 +2,7 @@
 //! node is executed by an event of its own: see `advance`. For forks and joins see `branches`.
 
 use super::scope::{Now, fault};
-use crate::graph::{EndResult, Failing, Kind, MAX_DEPTH, Node, Step, Workflow};
+use crate::graph::{EndResult, FailureHandling, Kind, MAX_DEPTH, Node, Step, Workflow};
 use crate::run::{Change, Feedback, Frame, FramePath, Human, Place, Run, WaitingFor};
 use crate::value::{NodeId, Outcome, PASSED, WorkflowId};
 
@@ -135,25 +135,25 @@ impl<'w> Draft<'w> {
         path: &FramePath,
         flow: WorkflowId,
         node: &Node,
-        (failing, used): (&Failing, u32),
+        (failing, used): (&FailureHandling, u32),
         feedback: Option<Feedback>,
     ) {
         let failed = Outcome::failed();
         match failing {
-            Failing::Stays => self.moved(path, Place::Ready { node: node.id.clone() }, feedback),
-            Failing::Leads(to) => self.enter(path, flow, to, &failed, feedback),
-            Failing::Caught(_) | Failing::Ends => {
+            FailureHandling::Stays => self.moved(path, Place::Ready { node: node.id.clone() }, feedback),
+            FailureHandling::Leads(to) => self.enter(path, flow, to, &failed, feedback),
+            FailureHandling::Caught(_) | FailureHandling::Ends => {
                 let note = feedback.and_then(|feedback| feedback.note);
                 let note = note.unwrap_or_else(|| format!("`{}` failed", node.id));
                 self.broke(path, &node.id, fault(&node.id, "failed", note, ""));
             }
-            Failing::Retries { to, budget, .. } if used < *budget => {
+            FailureHandling::Retries { to, budget, .. } if used < *budget => {
                 let (frame, gate) = (path.clone(), counted_at(node).clone());
                 self.emit(Change::Retried { frame, gate, used: used + 1, budget: *budget });
                 self.enter(path, flow, to, &failed, feedback);
             }
-            Failing::Retries { exhausted: Some(to), .. } => self.enter(path, flow, to, &failed, feedback),
-            Failing::Retries { exhausted: None, .. } => {
+            FailureHandling::Retries { exhausted: Some(to), .. } => self.enter(path, flow, to, &failed, feedback),
+            FailureHandling::Retries { exhausted: None, .. } => {
                 self.moved(path, Place::Waiting { node: node.id.clone(), on: WaitingFor::Budget, due: None }, feedback);
             }
         }

@@ -61,7 +61,7 @@ const TUPLE_BYTES: usize = 600;
 /// The cost of an object member besides its name.
 const MEMBER_BYTES: usize = 64;
 
-type Given = Result<JValue, EvaluatorError>;
+type GuardResult = Result<JValue, EvaluatorError>;
 
 /// The memory that the evaluation has used so far, and its nesting of `$eval`s.
 pub(super) struct Meter {
@@ -145,11 +145,11 @@ enum Ours {
     /// Returns its argument unless the check fails.
     Pass(fn(&JValue) -> Result<(), EvaluatorError>),
     /// A function of only its arguments.
-    Plain(fn(&[JValue]) -> Given),
+    Plain(fn(&[JValue]) -> GuardResult),
     /// A function that also charges the meter.
-    Metered(fn(&Meter, &[JValue]) -> Given),
+    Metered(fn(&Meter, &[JValue]) -> GuardResult),
     /// A function that also needs the time.
-    Timed(fn(f64, &[JValue]) -> Given),
+    Timed(fn(f64, &[JValue]) -> GuardResult),
 }
 
 const OURS: &[(&str, Ours)] = &[
@@ -178,11 +178,11 @@ const OURS: &[(&str, Ours)] = &[
 ];
 
 /// The guard functions that an expression calls, computed once, since most expressions call few.
-pub(super) struct Called(Vec<&'static (&'static str, Ours)>);
+pub(super) struct GuardCalls(Vec<&'static (&'static str, Ours)>);
 
-impl Called {
-    pub(super) fn of(reach: &Reach) -> Called {
-        Called(OURS.iter().filter(|(name, _)| reach.calls(name)).collect())
+impl GuardCalls {
+    pub(super) fn of(reach: &Reach) -> GuardCalls {
+        GuardCalls(OURS.iter().filter(|(name, _)| reach.calls(name)).collect())
     }
 
     /// Registers them for one evaluation.
@@ -203,7 +203,7 @@ impl Called {
     }
 }
 
-fn made(meter: &Meter, arguments: &[JValue]) -> Given {
+fn made(meter: &Meter, arguments: &[JValue]) -> GuardResult {
     meter.made(arguments.first().unwrap_or(&JValue::Undefined)).map(|()| first(arguments))
 }
 
@@ -221,7 +221,7 @@ fn split_at_byte(text: &str, separator: u8) -> Vec<JValue> {
 
 /// Implements `$split` with a literal text as the separator, and counts the parts. (The library has no fast search for
 /// a single character, and traverses its arguments and its result several times.)
-fn split(meter: &Meter, arguments: &[JValue]) -> Given {
+fn split(meter: &Meter, arguments: &[JValue]) -> GuardResult {
     let (text, separator) = match arguments {
         [JValue::String(text), JValue::String(separator)] => (text, separator),
         [JValue::Undefined, _] => return Ok(JValue::Undefined),
@@ -236,7 +236,7 @@ fn split(meter: &Meter, arguments: &[JValue]) -> Given {
     Ok(JValue::array(parts))
 }
 
-fn evaluated(meter: &Meter, arguments: &[JValue]) -> Given {
+fn evaluated(meter: &Meter, arguments: &[JValue]) -> GuardResult {
     meter.evals.set(meter.evals.get().saturating_sub(1));
     Ok(first(arguments))
 }
@@ -246,7 +246,7 @@ fn first(arguments: &[JValue]) -> JValue {
 }
 
 /// Returns the second argument if `other` holds for the first, else the first.
-fn choose(arguments: &[JValue], other: impl Fn(&JValue) -> bool) -> Given {
+fn choose(arguments: &[JValue], other: impl Fn(&JValue) -> bool) -> GuardResult {
     match arguments {
         [value, instead] if other(value) => Ok(instead.clone()),
         _ => Ok(first(arguments)),
@@ -300,14 +300,14 @@ fn printed(value: &JValue) -> Result<(), EvaluatorError> {
     held(value)
 }
 
-fn tupled(meter: &Meter, arguments: &[JValue]) -> Given {
+fn tupled(meter: &Meter, arguments: &[JValue]) -> GuardResult {
     let given = first(arguments);
     meter.charge(TUPLE_BYTES * given.as_array().map_or(1, Vec::len))?;
     Ok(given)
 }
 
 /// Implements `&`: undefined is the empty string, and values other than strings are printed.
-fn joined(meter: &Meter, arguments: &[JValue]) -> Given {
+fn joined(meter: &Meter, arguments: &[JValue]) -> GuardResult {
     let mut whole = String::new();
     for part in arguments {
         printed(part)?;
@@ -326,7 +326,7 @@ fn joined(meter: &Meter, arguments: &[JValue]) -> Given {
 }
 
 /// Removes duplicates and keeps the order of first appearance.
-fn distinct(given: JValue) -> Given {
+fn distinct(given: JValue) -> GuardResult {
     let JValue::Array(items) = &given else { return Ok(given) };
     held(&given)?;
     let mut seen: BTreeSet<String> = BTreeSet::new();
@@ -356,7 +356,7 @@ fn key(value: &JValue) -> String {
     }
 }
 
-fn targets(arguments: &[JValue]) -> Given {
+fn targets(arguments: &[JValue]) -> GuardResult {
     if let [JValue::Array(found), whole] = arguments {
         held(whole)?;
         if found.len().saturating_mul(values(whole)) > MAX_COMPARISONS {
@@ -374,7 +374,7 @@ fn values(value: &JValue) -> usize {
     }
 }
 
-fn check_integer(arguments: &[JValue]) -> Given {
+fn check_integer(arguments: &[JValue]) -> GuardResult {
     arguments.iter().try_for_each(picture)?;
     let number = arguments.iter().skip(1).find_map(JValue::as_f64).or_else(|| arguments.first()?.as_f64());
     let is_roman = arguments.iter().filter_map(JValue::as_str).any(|picture| picture.starts_with(['I', 'i']));
@@ -384,7 +384,7 @@ fn check_integer(arguments: &[JValue]) -> Given {
     Ok(JValue::Undefined)
 }
 
-fn check_zip(arguments: &[JValue]) -> Given {
+fn check_zip(arguments: &[JValue]) -> GuardResult {
     let arrays = arguments.get(1..).unwrap_or_default();
     let rows = arrays.iter().map(|array| array.as_array().map_or(1, Vec::len)).min().unwrap_or(0);
     if rows.saturating_mul(arrays.len()) > MAX_ITEMS {
@@ -393,7 +393,7 @@ fn check_zip(arguments: &[JValue]) -> Given {
     Ok(JValue::Undefined)
 }
 
-fn check_join(arguments: &[JValue]) -> Given {
+fn check_join(arguments: &[JValue]) -> GuardResult {
     if let [_, JValue::Array(items), rest @ ..] = arguments {
         let separator = rest.first().and_then(JValue::as_str).map_or(0, str::len);
         let bytes = items.iter().filter_map(JValue::as_str).map(|text| text.len() + separator).sum();
@@ -410,7 +410,7 @@ fn subject(arguments: &[JValue], own: bool) -> Option<(&str, &[JValue])> {
     Some((subject.as_str()?, rest))
 }
 
-fn check_match(arguments: &[JValue]) -> Given {
+fn check_match(arguments: &[JValue]) -> GuardResult {
     let own = matches!(arguments, [_, JValue::String(_), ..]);
     let Some((subject, rest)) = subject(arguments, own) else { return Ok(JValue::Undefined) };
     long(subject.len())?;
@@ -425,7 +425,7 @@ fn check_match(arguments: &[JValue]) -> Given {
     Ok(JValue::Undefined)
 }
 
-fn check_replace(arguments: &[JValue]) -> Given {
+fn check_replace(arguments: &[JValue]) -> GuardResult {
     let Some((subject, rest)) = subject(arguments, arguments.len() > 3) else { return Ok(JValue::Undefined) };
     long(subject.len())?;
     let [pattern, replacement, ..] = rest else { return Ok(JValue::Undefined) };
@@ -454,7 +454,7 @@ fn check_replace(arguments: &[JValue]) -> Given {
 }
 
 /// Implements `$eval`: makes a function of the text, in the scope of the last argument.
-fn compiled(meter: &Meter, arguments: &[JValue]) -> Given {
+fn compiled(meter: &Meter, arguments: &[JValue]) -> GuardResult {
     let [given @ .., JValue::Lambda(stub)] = arguments else { return Ok(JValue::Undefined) };
     let body = match given {
         [JValue::Undefined, ..] => AstNode::Undefined,

@@ -11,17 +11,17 @@ use super::values::to_library;
 use crate::expr::{Outputs, Scope};
 
 /// The functions of our own that an expression uses, computed once.
-pub(super) struct Named {
+pub(super) struct HostFunctions {
     millis: bool,
     now: bool,
     chance: bool,
     history: bool,
 }
 
-impl Named {
-    pub(super) fn of(reach: &Reach) -> Named {
+impl HostFunctions {
+    pub(super) fn of(reach: &Reach) -> HostFunctions {
         let named = |names: &[&str]| names.iter().any(|name| reach.calls(name));
-        Named {
+        HostFunctions {
             millis: named(&["millis"]),
             now: named(&["now"]),
             chance: named(&["random", "shuffle"]),
@@ -31,7 +31,7 @@ impl Named {
 }
 
 /// Registers the functions that the expression uses.
-pub(super) fn register(evaluator: &mut Evaluator, named: &Named, scope: &Scope<'_>) {
+pub(super) fn register(evaluator: &mut Evaluator, named: &HostFunctions, scope: &Scope<'_>) {
     let at = scope.at.0 as f64;
     if named.millis {
         put(evaluator, "millis", move |_: &[JValue]| Ok(JValue::Number(at)));

@@ -26,8 +26,8 @@ use jsonata_core::parser;
 use serde_json::Value;
 
 use super::{EvalFault, ParseFault, Scope};
-use bounds::{Called, Meter};
-use host::Named;
+use bounds::{GuardCalls, Meter};
+use host::HostFunctions;
 use reach::{Plain, Reach};
 pub(super) use values::boolean;
 
@@ -59,14 +59,14 @@ pub const MAX_PICTURE_CHARS: usize = 1_000;
 /// assert_eq!(total.eval(&Scope::of(&data)), Ok(Some(json!(8))));
 /// ```
 #[derive(Clone)]
-pub struct Jsonata(Arc<Parsed>);
+pub struct Jsonata(Arc<ParsedExpression>);
 
-struct Parsed {
+struct ParsedExpression {
     text: String,
     ast: AstNode,
     reach: Reach,
-    called: Called,
-    named: Named,
+    called: GuardCalls,
+    named: HostFunctions,
     roots: Vec<String>,
 }
 
@@ -89,8 +89,8 @@ impl Jsonata {
         let roots = roots::roots(&ast);
         let ast = guard::guard(ast);
         reach.mentions = Reach::of(&ast).mentions;
-        let (called, named) = (Called::of(&reach), Named::of(&reach));
-        Ok(Jsonata(Arc::new(Parsed { text: text.to_owned(), ast, reach, called, named, roots })))
+        let (called, named) = (GuardCalls::of(&reach), HostFunctions::of(&reach));
+        Ok(Jsonata(Arc::new(ParsedExpression { text: text.to_owned(), ast, reach, called, named, roots })))
     }
 
     /// Returns the expression as it was written.

@@ -26,7 +26,7 @@ pub(super) type Members = BTreeMap<String, Part>;
 
 /// Returns the readable part of the context; `None` if that is uncertain or is the whole context.
 pub(super) fn parts(ast: &AstNode) -> Option<Members> {
-    let mut seen = Seen { root: Part::Members(Members::new()) };
+    let mut seen = ContextParts { root: Part::Members(Members::new()) };
     let value = seen.follow(ast, &Some(Vec::new()))?;
     seen.whole(&value);
     match seen.root {
@@ -38,11 +38,11 @@ pub(super) fn parts(ast: &AstNode) -> Option<Members> {
 /// The place of a value in the context; `None` if it was computed, or if the whole of it is read anyway.
 type Place = Option<Vec<String>>;
 
-struct Seen {
+struct ContextParts {
     root: Part,
 }
 
-impl Seen {
+impl ContextParts {
     /// Returns the place of a node's value if `context` is the place of its context; `None` if it cannot be followed.
     fn follow(&mut self, node: &AstNode, context: &Place) -> Option<Place> {
         jsonata_core::value::with_stack(|| self.level(node, context))

@@ -30,9 +30,9 @@ const MAX_RULE_DEPTH: usize = 200;
 /// assert_eq!(rule.holds(&Scope::of(&data)), Ok(true));
 /// ```
 #[derive(Clone)]
-pub struct JsonLogic(Arc<Parsed>);
+pub struct JsonLogic(Arc<ParsedExpression>);
 
-struct Parsed {
+struct ParsedExpression {
     written: Value,
     rule: Rule,
 }
@@ -95,7 +95,7 @@ impl JsonLogic {
     /// The first fault: an unknown operator, an unreadable `var`, or a rule that nests too deep.
     pub fn parse(rule: &Value) -> Result<JsonLogic, ParseFault> {
         let read = read(rule, 0)?;
-        Ok(JsonLogic(Arc::new(Parsed { written: rule.clone(), rule: read })))
+        Ok(JsonLogic(Arc::new(ParsedExpression { written: rule.clone(), rule: read })))
     }
 
     /// Returns the rule as it was written.

@@ -1,8 +1,8 @@
 //! Parses operands: literals, names, brackets, comprehensions, subscripts and method calls.
 
-use super::parse::{KEYWORDS, Parser, Read};
+use super::parse::{KEYWORDS, ParseResult, Parser};
 use super::token::Token;
-use super::tree::{Clause, Comprehension, FUNCTIONS, Literal, Made, Name, Node, TYPES, Target, Trailer};
+use super::tree::{Clause, Comprehension, ComprehensionOutput, FUNCTIONS, Literal, Name, Node, TYPES, Target, Trailer};
 use super::{IN_JSONATA, fault};
 use crate::diagnostic::list;
 use crate::expr::jsonata::quoted;
@@ -12,7 +12,7 @@ const MAX_CLAUSES: usize = 8;
 
 impl<'t> Parser<'t> {
     /// Reads a value with its subscripts and methods.
-    pub(super) fn trailed(&mut self) -> Read<Node> {
+    pub(super) fn trailed(&mut self) -> ParseResult<Node> {
         let value = self.atom()?;
         let mut trailers = Vec::new();
         loop {
@@ -33,7 +33,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Trailed(Box::new(value), trailers))
     }
 
-    fn atom(&mut self) -> Read<Node> {
+    fn atom(&mut self) -> ParseResult<Node> {
         let at = self.at();
         let literal = match self.token().clone() {
             Token::Int(int) => Literal::Int(int),
@@ -63,7 +63,7 @@ impl<'t> Parser<'t> {
         Node::Literal(Literal::Text(text))
     }
 
-    fn name(&mut self, name: &str) -> Read<Node> {
+    fn name(&mut self, name: &str) -> ParseResult<Node> {
         let at = self.at();
         if KEYWORDS.contains(&name) {
             return Err(self.out_of_place());
@@ -84,7 +84,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Name(Name { name: name.to_owned(), at }))
     }
 
-    fn parentheses(&mut self, open: usize) -> Read<Node> {
+    fn parentheses(&mut self, open: usize) -> ParseResult<Node> {
         self.advance();
         if self.takes(")") {
             return Ok(Node::Tuple(Vec::new()));
@@ -95,10 +95,10 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads an expression, a generator, or the items of a tuple.
-    fn parentheses_inside(&mut self, open: usize) -> Read<Node> {
+    fn parentheses_inside(&mut self, open: usize) -> ParseResult<Node> {
         let first = self.expression()?;
         if self.is_word("for") {
-            return self.comprehension(Made::Generator(first), open);
+            return self.comprehension(ComprehensionOutput::Generator(first), open);
         }
         if !self.is(",") {
             return Ok(first);
@@ -110,7 +110,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Tuple(items))
     }
 
-    fn brackets(&mut self, open: usize) -> Read<Node> {
+    fn brackets(&mut self, open: usize) -> ParseResult<Node> {
         self.advance();
         if self.takes("]") {
             return Ok(Node::List(Vec::new()));
@@ -121,10 +121,10 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads a comprehension, or the items of a list.
-    fn brackets_inside(&mut self, open: usize) -> Read<Node> {
+    fn brackets_inside(&mut self, open: usize) -> ParseResult<Node> {
         let first = self.expression()?;
         if self.is_word("for") {
-            return self.comprehension(Made::List(first), open);
+            return self.comprehension(ComprehensionOutput::List(first), open);
         }
         let mut items = vec![first];
         while self.takes(",") && !self.is("]") {
@@ -133,7 +133,7 @@ impl<'t> Parser<'t> {
         Ok(Node::List(items))
     }
 
-    fn braces(&mut self, open: usize) -> Read<Node> {
+    fn braces(&mut self, open: usize) -> ParseResult<Node> {
         self.advance();
         if self.takes("}") {
             return Ok(Node::Dict(Vec::new()));
@@ -144,13 +144,13 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads a comprehension, the members of a dict, or the items of a set.
-    fn braces_inside(&mut self, open: usize) -> Read<Node> {
+    fn braces_inside(&mut self, open: usize) -> ParseResult<Node> {
         let first = self.expression()?;
         if self.is(":") {
             return self.dict(first, open);
         }
         if self.is_word("for") {
-            return self.comprehension(Made::Set(first), open);
+            return self.comprehension(ComprehensionOutput::Set(first), open);
         }
         let mut items = vec![first];
         while self.takes(",") && !self.is("}") {
@@ -159,10 +159,10 @@ impl<'t> Parser<'t> {
         Ok(Node::Set(items))
     }
 
-    fn dict(&mut self, key: Node, open: usize) -> Read<Node> {
+    fn dict(&mut self, key: Node, open: usize) -> ParseResult<Node> {
         let value = self.member()?;
         if self.is_word("for") {
-            return self.comprehension(Made::Dict(key, value), open);
+            return self.comprehension(ComprehensionOutput::Dict(key, value), open);
         }
         let mut members = vec![(key, value)];
         while self.takes(",") && !self.is("}") {
@@ -174,7 +174,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads the value after the key of a dict.
-    fn member(&mut self) -> Read<Node> {
+    fn member(&mut self) -> ParseResult<Node> {
         if !self.takes(":") {
             let message = format!("expected `:`, found {}", self.shown());
             return Err(fault(self.at(), message, "write a value for each key, as in `{'a': 1}`"));
@@ -183,7 +183,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads the `for`s of a comprehension.
-    pub(super) fn comprehension(&mut self, made: Made, at: usize) -> Read<Node> {
+    pub(super) fn comprehension(&mut self, made: ComprehensionOutput, at: usize) -> ParseResult<Node> {
         let mut clauses = Vec::new();
         while self.is_word("for") {
             if clauses.len() == MAX_CLAUSES {
@@ -206,7 +206,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Comprehension(Box::new(Comprehension { made, clauses, at })))
     }
 
-    fn targets(&mut self) -> Read<Target> {
+    fn targets(&mut self) -> ParseResult<Target> {
         let first = self.target()?;
         if !self.is(",") {
             return Ok(first);
@@ -218,7 +218,7 @@ impl<'t> Parser<'t> {
         Ok(Target::Several(several))
     }
 
-    fn target(&mut self) -> Read<Target> {
+    fn target(&mut self) -> ParseResult<Target> {
         let at = self.at();
         for (opening, closing) in [("(", ")"), ("[", "]")] {
             if self.takes(opening) {
@@ -245,7 +245,7 @@ impl<'t> Parser<'t> {
         Ok(Target::Name(Name { name: name.to_owned(), at }))
     }
 
-    fn subscript(&mut self, open: usize) -> Read<Trailer> {
+    fn subscript(&mut self, open: usize) -> ParseResult<Trailer> {
         let index = if self.is(":") { None } else { Some(self.expressions()?) };
         let trailer = match index {
             Some(index) if !self.is(":") => Trailer::Index(index),
@@ -255,7 +255,7 @@ impl<'t> Parser<'t> {
         Ok(trailer)
     }
 
-    fn slice(&mut self, start: Option<Node>) -> Read<Trailer> {
+    fn slice(&mut self, start: Option<Node>) -> ParseResult<Trailer> {
         let mut bounds = [start, None, None];
         for bound in &mut bounds[1..] {
             if self.takes(":") && !self.is(":") && !self.is("]") {
@@ -267,7 +267,7 @@ impl<'t> Parser<'t> {
 }
 
 /// Rejects names that begin with two underscores, since they give access to Python's internals.
-pub(super) fn is_harmless(name: &str, at: usize) -> Read<()> {
+pub(super) fn is_harmless(name: &str, at: usize) -> ParseResult<()> {
     if name.starts_with("__") {
         let message = format!("{} is not supported: names that begin with `__` reach outside a check", quoted(name));
         return Err(fault(at, message, IN_JSONATA));

@@ -1,9 +1,11 @@
 //! Parses calls of the supported functions and methods with their arguments.
 
 use super::atom::{functions, is_harmless};
-use super::parse::{Parser, Read};
+use super::parse::{ParseResult, Parser};
 use super::token::Token;
-use super::tree::{Argument, Call, FUNCTIONS, Function, METHODS, Made, Method, Node, TYPES, Takes, Trailer, Type};
+use super::tree::{
+    Argument, Call, ComprehensionOutput, FUNCTIONS, Function, METHODS, Method, Node, TYPES, Takes, Trailer, Type,
+};
 use super::{IN_JSONATA, fault};
 use crate::diagnostic::{clip, closest, list};
 use crate::expr::ParseFault;
@@ -20,7 +22,7 @@ struct Arguments {
 
 impl Parser<'_> {
     /// Reads a call of the function whose name is the current token.
-    pub(super) fn call(&mut self, name: &str) -> Read<Node> {
+    pub(super) fn call(&mut self, name: &str) -> ParseResult<Node> {
         let at = self.at();
         self.advance();
         let open = self.at();
@@ -38,7 +40,7 @@ impl Parser<'_> {
     }
 
     /// Reads a method call on the preceding value.
-    pub(super) fn method(&mut self, value: &Node, dot: usize) -> Read<Trailer> {
+    pub(super) fn method(&mut self, value: &Node, dot: usize) -> ParseResult<Trailer> {
         let at = self.at();
         let Token::Name(name) = *self.token() else { return Err(self.out_of_place()) };
         if let Node::Name(module) = value
@@ -69,7 +71,7 @@ impl Parser<'_> {
     }
 
     /// Reads the arguments of a call of `word`, after the parenthesis at `open`.
-    fn arguments(&mut self, word: &str, takes: &Takes, open: usize) -> Read<Arguments> {
+    fn arguments(&mut self, word: &str, takes: &Takes, open: usize) -> ParseResult<Arguments> {
         let mut arguments = Arguments::default();
         while !self.is(")") {
             match (self.token().clone(), self.following()) {
@@ -85,7 +87,7 @@ impl Parser<'_> {
     }
 
     /// Reads a keyword argument.
-    fn named(&mut self, name: &str, word: &str, takes: &Takes, arguments: &mut Arguments) -> Read<()> {
+    fn named(&mut self, name: &str, word: &str, takes: &Takes, arguments: &mut Arguments) -> ParseResult<()> {
         let at = self.at();
         let is_given = |argument: &Argument| argument.name.as_deref() == Some(name);
         let twice = arguments.given.iter().any(is_given) || (name == "key" && arguments.key.is_some());
@@ -105,7 +107,7 @@ impl Parser<'_> {
     }
 
     /// Reads a positional argument.
-    fn placed(&mut self, arguments: &mut Arguments) -> Read<()> {
+    fn placed(&mut self, arguments: &mut Arguments) -> ParseResult<()> {
         let at = self.at();
         if arguments.has_names {
             let message = "an argument without a name follows one with a name";
@@ -113,7 +115,7 @@ impl Parser<'_> {
         }
         let mut value = self.expression()?;
         if self.is_word("for") {
-            value = self.comprehension(Made::Generator(value), at)?;
+            value = self.comprehension(ComprehensionOutput::Generator(value), at)?;
             if !arguments.given.is_empty() || !self.is(")") {
                 let message = "a `for` among several arguments needs parentheses";
                 return Err(fault(at, message, "put it in its own parentheses"));
@@ -124,7 +126,7 @@ impl Parser<'_> {
     }
 
     /// Reads the function in `key=`.
-    fn key(&mut self) -> Read<Option<Function>> {
+    fn key(&mut self) -> ParseResult<Option<Function>> {
         let at = self.at();
         if self.takes_word("None") {
             return Ok(None);
@@ -143,7 +145,7 @@ impl Parser<'_> {
         Ok(Some(*function))
     }
 
-    fn is_instance(&mut self, open: usize) -> Read<Node> {
+    fn is_instance(&mut self, open: usize) -> ParseResult<Node> {
         let value = self.expression()?;
         if !self.takes(",") {
             let message = format!("expected `,`, found {}", self.shown());
@@ -157,7 +159,7 @@ impl Parser<'_> {
     }
 
     /// Reads a type name, several joined by `|`, or a tuple of them.
-    fn types(&mut self, found: &mut Vec<Type>) -> Read<()> {
+    fn types(&mut self, found: &mut Vec<Type>) -> ParseResult<()> {
         let open = self.at();
         if self.takes("(") {
             self.nested(|parser| {
@@ -192,7 +194,7 @@ impl Parser<'_> {
     }
 }
 
-fn enough(word: &str, arguments: &[Argument], takes: &Takes, at: usize) -> Read<()> {
+fn enough(word: &str, arguments: &[Argument], takes: &Takes, at: usize) -> ParseResult<()> {
     let placed = arguments.iter().filter(|argument| argument.name.is_none()).count();
     // A keyword argument that has a position counts toward the maximum: `default` and `reverse` have none.
     let by_name = arguments.len() - placed;

@@ -9,7 +9,9 @@ use super::meter::{Error, Meter, Run};
 use super::methods;
 use super::number::{Number, arithmetic};
 use super::sequence;
-use super::tree::{Clause, Comprehension, Literal, Made, Name, Node, Operator, Relation, Sign, Target, Trailer};
+use super::tree::{
+    Clause, Comprehension, ComprehensionOutput, Literal, Name, Node, Operator, Relation, Sign, Target, Trailer,
+};
 use super::value::{Kind, Val, dict, set};
 use crate::expr::Scope;
 use crate::expr::jsonata::quoted;
@@ -204,12 +206,14 @@ impl<'a> Evaluation<'a> {
 
     fn comprehension(&self, comprehension: &'a Comprehension) -> Run<Val<'a>> {
         match &comprehension.made {
-            Made::List(item) => self.gathered(comprehension, item).map(Val::list),
-            Made::Generator(item) => {
+            ComprehensionOutput::List(item) => self.gathered(comprehension, item).map(Val::list),
+            ComprehensionOutput::Generator(item) => {
                 self.gathered(comprehension, item).map(|items| Val::series(Kind::Iterator("generator"), items))
             }
-            Made::Set(item) => set(self.gathered(comprehension, item)?, &self.meter).map(|set| Val::Set(set.into())),
-            Made::Dict(key, value) => {
+            ComprehensionOutput::Set(item) => {
+                set(self.gathered(comprehension, item)?, &self.meter).map(|set| Val::Set(set.into()))
+            }
+            ComprehensionOutput::Dict(key, value) => {
                 let mut members = Vec::new();
                 self.each(&comprehension.clauses, &mut || {
                     self.meter.items(2)?;
@@ -234,7 +238,7 @@ impl<'a> Evaluation<'a> {
     /// Checks whether an item has the truth `wanted`. A generator stops at the first such item.
     pub(super) fn finds(&self, over: &'a Node, wanted: bool) -> Run<bool> {
         if let Node::Comprehension(comprehension) = over
-            && let Made::Generator(item) = &comprehension.made
+            && let ComprehensionOutput::Generator(item) = &comprehension.made
         {
             let mut found = false;
             self.each(&comprehension.clauses, &mut || {

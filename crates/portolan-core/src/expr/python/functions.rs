@@ -11,7 +11,7 @@ use super::{compare, words};
 use crate::expr::jsonata::{MAX_ITEMS, quoted};
 
 /// The evaluated arguments of a call.
-struct Given<'c, 'a> {
+struct ArgumentValues<'c, 'a> {
     evaluation: &'c Evaluation<'a>,
     call: &'a Call,
     /// The positional arguments in order.
@@ -26,7 +26,7 @@ pub(super) fn call<'a>(evaluation: &Evaluation<'a>, call: &'a Call) -> Run<Val<'
     }
     let placed = call.arguments.iter().filter(|argument| argument.name.is_none());
     let placed = placed.map(|argument| evaluation.value(&argument.value)).collect::<Run<Vec<Val<'a>>>>()?;
-    let given = Given { evaluation, call, placed };
+    let given = ArgumentValues { evaluation, call, placed };
     match call.function {
         Function::Min => given.extreme(false),
         Function::Max => given.extreme(true),
@@ -83,7 +83,7 @@ fn empty<'a>(function: Function) -> Run<Val<'a>> {
     }
 }
 
-impl<'a> Given<'_, 'a> {
+impl<'a> ArgumentValues<'_, 'a> {
     fn meter(&self) -> &Meter {
         &self.evaluation.meter
     }

@@ -58,13 +58,13 @@ fn missing<T>(value: &Val<'_>, method: Method) -> Run<T> {
     Error::Attribute.raise(format!("`{}` has no method `.{}`", value.kind(), method.word()))
 }
 
-type Given<'g, 'a> = &'g [Option<Val<'a>>];
+type ArgumentSlots<'g, 'a> = &'g [Option<Val<'a>>];
 
-fn given<'g, 'a>(given: Given<'g, 'a>, at: usize) -> Option<&'g Val<'a>> {
+fn given<'g, 'a>(given: ArgumentSlots<'g, 'a>, at: usize) -> Option<&'g Val<'a>> {
     given.get(at).and_then(Option::as_ref)
 }
 
-fn of_text<'a>(text: &Text<'a>, method: Method, arguments: Given<'_, 'a>, meter: &Meter) -> Run<Val<'a>> {
+fn of_text<'a>(text: &Text<'a>, method: Method, arguments: ArgumentSlots<'_, 'a>, meter: &Meter) -> Run<Val<'a>> {
     meter.looks(text.len())?;
     for argument in arguments.iter().flatten() {
         // A search also scans its argument, even in a short text.
@@ -190,7 +190,7 @@ fn join<'a>(separator: &Text<'a>, items: Option<&Val<'a>>, meter: &Meter) -> Run
 }
 
 /// Returns the part of a text between two indexes and the number of characters before it; `None` if there is none.
-fn window<'t>(text: &'t str, arguments: Given<'_, '_>) -> Run<Option<(&'t str, usize)>> {
+fn window<'t>(text: &'t str, arguments: ArgumentSlots<'_, '_>) -> Run<Option<(&'t str, usize)>> {
     let bound = |at: usize| match optional(given(arguments, at)) {
         Some(bound) => index(bound, "a position in a text").map(Some),
         None => Ok(None),
@@ -210,7 +210,7 @@ fn window<'t>(text: &'t str, arguments: Given<'_, '_>) -> Run<Option<(&'t str, u
     Ok(Some((&text[place(start)..place(end)], start)))
 }
 
-fn affixed<'a>(text: &Text<'a>, arguments: Given<'_, 'a>, method: Method, meter: &Meter) -> Run<Val<'a>> {
+fn affixed<'a>(text: &Text<'a>, arguments: ArgumentSlots<'_, 'a>, method: Method, meter: &Meter) -> Run<Val<'a>> {
     let window = window(text, arguments)?;
     let fits = |affix: &Val<'a>| {
         let what = "the prefix or suffix";
@@ -236,7 +236,7 @@ fn affixed<'a>(text: &Text<'a>, arguments: Given<'_, 'a>, method: Method, meter:
     }
 }
 
-fn searched<'a>(text: &Text<'a>, arguments: Given<'_, 'a>, method: Method, meter: &Meter) -> Run<Val<'a>> {
+fn searched<'a>(text: &Text<'a>, arguments: ArgumentSlots<'_, 'a>, method: Method, meter: &Meter) -> Run<Val<'a>> {
     let part = text_of(given(arguments, 0), "the text to find")?;
     meter.looks(text.len())?;
     let window = window(text, arguments)?;
@@ -254,7 +254,7 @@ fn searched<'a>(text: &Text<'a>, arguments: Given<'_, 'a>, method: Method, meter
     }
 }
 
-fn replaced<'a>(text: &Text<'a>, arguments: Given<'_, 'a>, meter: &Meter) -> Run<Val<'a>> {
+fn replaced<'a>(text: &Text<'a>, arguments: ArgumentSlots<'_, 'a>, meter: &Meter) -> Run<Val<'a>> {
     let old = text_of(given(arguments, 0), "the text to replace")?;
     let new = text_of(given(arguments, 1), "the replacement")?;
     let most = match given(arguments, 2) {
@@ -266,7 +266,7 @@ fn replaced<'a>(text: &Text<'a>, arguments: Given<'_, 'a>, meter: &Meter) -> Run
     Ok(Val::text(text.replacen(&**old, new, most)))
 }
 
-fn of_dict<'a>(dict: &Dict<'a>, method: Method, arguments: Given<'_, 'a>, meter: &Meter) -> Run<Val<'a>> {
+fn of_dict<'a>(dict: &Dict<'a>, method: Method, arguments: ArgumentSlots<'_, 'a>, meter: &Meter) -> Run<Val<'a>> {
     match method {
         Method::Get => {
             let default = given(arguments, 1).cloned().unwrap_or(Val::None);
@@ -290,7 +290,7 @@ fn of_items<'a>(
     value: &Val<'a>,
     length: usize,
     method: Method,
-    arguments: Given<'_, 'a>,
+    arguments: ArgumentSlots<'_, 'a>,
     meter: &Meter,
 ) -> Run<Val<'a>> {
     let wanted = match (method, given(arguments, 0)) {

@@ -52,9 +52,9 @@ const IN_JSONATA: &str = "use JSONata for what a check cannot say in Python: `{e
 /// assert!(Python::parse("__import__('os').system('true')").is_err());
 /// ```
 #[derive(Clone)]
-pub struct Python(Arc<Parsed>);
+pub struct Python(Arc<ParsedExpression>);
 
-struct Parsed {
+struct ParsedExpression {
     text: String,
     tree: Node,
     names: Vec<String>,
@@ -80,8 +80,8 @@ impl Python {
             return Err(fault(0, message, "write it as several checks"));
         }
         let tree = parse::parse(text)?;
-        let names::Asked { names, loops } = names::asked(&tree, names)?;
-        Ok(Python(Arc::new(Parsed { text: text.to_owned(), tree, names, loops })))
+        let names::Requirements { names, loops } = names::asked(&tree, names)?;
+        Ok(Python(Arc::new(ParsedExpression { text: text.to_owned(), tree, names, loops })))
     }
 
     /// Returns the expression as it was written.

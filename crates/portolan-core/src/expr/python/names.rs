@@ -1,15 +1,17 @@
 //! Resolves the names in an expression: each is bound by an enclosing `for` or is a known name.
 
 use super::atom::functions;
-use super::parse::Read;
-use super::tree::{Argument, Call, Comprehension, Function, Made, Method, Name, Node, Relation, Target, Trailer};
+use super::parse::ParseResult;
+use super::tree::{
+    Argument, Call, Comprehension, ComprehensionOutput, Function, Method, Name, Node, Relation, Target, Trailer,
+};
 use super::{IN_JSONATA, fault};
 use crate::diagnostic::{closest, list};
 use crate::expr::ParseFault;
 use crate::expr::jsonata::quoted;
 
 /// The requirements of a tree.
-pub(super) struct Asked {
+pub(super) struct Requirements {
     /// The names that it reads from its scope, in alphabetical order, without repetitions.
     pub(super) names: Vec<String>,
     /// Whether it has a loop or makes a range.
@@ -17,12 +19,12 @@ pub(super) struct Asked {
 }
 
 /// Returns the requirements of a tree; `known` are the names of the scope.
-pub(super) fn asked(tree: &Node, known: &[&str]) -> Read<Asked> {
+pub(super) fn asked(tree: &Node, known: &[&str]) -> ParseResult<Requirements> {
     let mut names = Names { known, free: Vec::new(), bound: Vec::new(), loops: false };
     names.value(tree)?;
     names.free.sort_unstable();
     names.free.dedup();
-    Ok(Asked { names: names.free, loops: names.loops })
+    Ok(Requirements { names: names.free, loops: names.loops })
 }
 
 struct Names<'n> {
@@ -35,9 +37,9 @@ struct Names<'n> {
 
 impl<'n> Names<'n> {
     /// Visits a part that must be a value. A generator is rejected, since it could be read only once.
-    fn value(&mut self, node: &'n Node) -> Read<()> {
+    fn value(&mut self, node: &'n Node) -> ParseResult<()> {
         if let Node::Comprehension(comprehension) = node
-            && let Made::Generator(_) = comprehension.made
+            && let ComprehensionOutput::Generator(_) = comprehension.made
         {
             let help = "put it into brackets: `[… for x in …]`";
             return Err(fault(comprehension.at, "a `for` in parentheses is not a value here", help));
@@ -45,11 +47,11 @@ impl<'n> Names<'n> {
         self.part(node)
     }
 
-    fn values(&mut self, nodes: impl IntoIterator<Item = &'n Node>) -> Read<()> {
+    fn values(&mut self, nodes: impl IntoIterator<Item = &'n Node>) -> ParseResult<()> {
         nodes.into_iter().try_for_each(|node| self.value(node))
     }
 
-    fn part(&mut self, node: &'n Node) -> Read<()> {
+    fn part(&mut self, node: &'n Node) -> ParseResult<()> {
         match node {
             Node::Literal(_) => Ok(()),
             Node::Name(name) => self.name(name),
@@ -79,19 +81,19 @@ impl<'n> Names<'n> {
         }
     }
 
-    fn call(&mut self, call: &'n Call) -> Read<()> {
+    fn call(&mut self, call: &'n Call) -> ParseResult<()> {
         self.loops |= call.function == Function::Range;
         self.arguments(&call.arguments, call.function.goes_through())
     }
 
-    fn arguments(&mut self, arguments: &'n [Argument], goes_through: bool) -> Read<()> {
+    fn arguments(&mut self, arguments: &'n [Argument], goes_through: bool) -> ParseResult<()> {
         arguments.iter().try_for_each(|argument| match goes_through {
             true => self.part(&argument.value),
             false => self.value(&argument.value),
         })
     }
 
-    fn trailer(&mut self, trailer: &'n Trailer) -> Read<()> {
+    fn trailer(&mut self, trailer: &'n Trailer) -> ParseResult<()> {
         match trailer {
             Trailer::Index(index) => self.value(index),
             Trailer::Slice(bounds) => self.values(bounds.iter().flatten()),
@@ -99,7 +101,7 @@ impl<'n> Names<'n> {
         }
     }
 
-    fn comprehension(&mut self, comprehension: &'n Comprehension) -> Read<()> {
+    fn comprehension(&mut self, comprehension: &'n Comprehension) -> ParseResult<()> {
         self.loops = true;
         let outside = self.bound.len();
         let mut clauses = comprehension.clauses.iter();
@@ -122,14 +124,16 @@ impl<'n> Names<'n> {
             self.values(&clause.conditions)?;
         }
         match &comprehension.made {
-            Made::List(item) | Made::Set(item) | Made::Generator(item) => self.value(item)?,
-            Made::Dict(key, value) => self.values([key, value])?,
+            ComprehensionOutput::List(item) | ComprehensionOutput::Set(item) | ComprehensionOutput::Generator(item) => {
+                self.value(item)?
+            }
+            ComprehensionOutput::Dict(key, value) => self.values([key, value])?,
         }
         self.bound.truncate(outside);
         Ok(())
     }
 
-    fn name(&mut self, Name { name, at }: &'n Name) -> Read<()> {
+    fn name(&mut self, Name { name, at }: &'n Name) -> ParseResult<()> {
         let mut bound = self.bound.iter().rev().filter(|(bound, _)| bound == name);
         match bound.next() {
             Some((_, true)) => return Ok(()),

@@ -1,6 +1,6 @@
 //! Parses tokens into a tree by operator precedence. Unsupported syntax is rejected here, with its place.
 
-use super::token::{Placed, Token, tokens};
+use super::token::{PlacedToken, Token, tokens};
 use super::tree::{Choice, Literal, Node, Operator, Relation, Sign};
 use super::{IN_JSONATA, fault};
 use crate::expr::ParseFault;
@@ -10,18 +10,18 @@ use crate::expr::jsonata::quoted;
 /// evaluation need stack for each level; a thread with two megabytes has enough for all levels and the deepest value.
 pub(super) const MAX_NESTING: usize = 32;
 
-pub(super) type Read<T> = Result<T, ParseFault>;
+pub(super) type ParseResult<T> = Result<T, ParseFault>;
 
 pub(super) struct Parser<'t> {
     pub(super) text: &'t str,
-    tokens: Vec<Placed<'t>>,
+    tokens: Vec<PlacedToken<'t>>,
     /// The index of the current token.
     here: usize,
     nesting: usize,
 }
 
 /// Parses a text into a tree.
-pub(super) fn parse(text: &str) -> Read<Node> {
+pub(super) fn parse(text: &str) -> ParseResult<Node> {
     let mut parser = Parser { text, tokens: tokens(text)?, here: 0, nesting: 0 };
     if *parser.token() == Token::End {
         return Err(fault(0, "the expression is empty", "write one, as in `len(output) > 0`"));
@@ -82,7 +82,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads the sign that closes the bracket at `open`.
-    pub(super) fn close(&mut self, sign: &str, open: usize) -> Read<()> {
+    pub(super) fn close(&mut self, sign: &str, open: usize) -> ParseResult<()> {
         if self.takes(sign) {
             return Ok(());
         }
@@ -96,7 +96,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads one nesting level deeper, up to the limit.
-    pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+    pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
             let message = format!("the expression nests deeper than {MAX_NESTING} levels");
@@ -108,7 +108,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads an expression, or several with commas between them as a tuple.
-    pub(super) fn expressions(&mut self) -> Read<Node> {
+    pub(super) fn expressions(&mut self) -> ParseResult<Node> {
         let first = self.expression()?;
         if !self.is(",") {
             return Ok(first);
@@ -125,7 +125,7 @@ impl<'t> Parser<'t> {
         !matches!(self.token(), Token::End | Token::Sign(")" | "]" | "}" | ":" | "="))
     }
 
-    pub(super) fn expression(&mut self) -> Read<Node> {
+    pub(super) fn expression(&mut self) -> ParseResult<Node> {
         self.nested(|parser| {
             let then = parser.any()?;
             if !parser.takes_word("if") {
@@ -143,7 +143,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads a condition of `or`s. It is also the iterable of a `for`, where a following `if` is a filter.
-    pub(super) fn any(&mut self) -> Read<Node> {
+    pub(super) fn any(&mut self) -> ParseResult<Node> {
         let first = self.all()?;
         if !self.is_word("or") {
             return Ok(first);
@@ -155,7 +155,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Any(parts))
     }
 
-    fn all(&mut self) -> Read<Node> {
+    fn all(&mut self) -> ParseResult<Node> {
         let first = self.not()?;
         if !self.is_word("and") {
             return Ok(first);
@@ -167,14 +167,14 @@ impl<'t> Parser<'t> {
         Ok(Node::All(parts))
     }
 
-    fn not(&mut self) -> Read<Node> {
+    fn not(&mut self) -> ParseResult<Node> {
         if self.takes_word("not") {
             return Ok(Node::Not(Box::new(self.nested(Parser::not)?)));
         }
         self.comparison()
     }
 
-    fn comparison(&mut self) -> Read<Node> {
+    fn comparison(&mut self) -> ParseResult<Node> {
         let first = self.sum()?;
         let mut rest: Vec<(Relation, Node)> = Vec::new();
         loop {
@@ -217,11 +217,11 @@ impl<'t> Parser<'t> {
         Some(relation)
     }
 
-    fn sum(&mut self) -> Read<Node> {
+    fn sum(&mut self) -> ParseResult<Node> {
         self.chain(&[("+", Operator::Add), ("-", Operator::Subtract)], Parser::product)
     }
 
-    fn product(&mut self) -> Read<Node> {
+    fn product(&mut self) -> ParseResult<Node> {
         const PRODUCTS: &[(&str, Operator)] = &[
             ("*", Operator::Multiply),
             ("/", Operator::Divide),
@@ -231,7 +231,7 @@ impl<'t> Parser<'t> {
         self.chain(PRODUCTS, Parser::signed)
     }
 
-    fn chain(&mut self, operators: &[(&str, Operator)], part: fn(&mut Self) -> Read<Node>) -> Read<Node> {
+    fn chain(&mut self, operators: &[(&str, Operator)], part: fn(&mut Self) -> ParseResult<Node>) -> ParseResult<Node> {
         let first = part(self)?;
         let mut rest = Vec::new();
         while let Some((_, operator)) = operators.iter().find(|(sign, _)| self.is(sign)) {
@@ -249,7 +249,7 @@ impl<'t> Parser<'t> {
         Ok(Node::Arithmetic(Box::new(first), rest))
     }
 
-    fn signed(&mut self) -> Read<Node> {
+    fn signed(&mut self) -> ParseResult<Node> {
         let sign = match self.token() {
             Token::Sign("+") => Sign::Plus,
             Token::Sign("-") => Sign::Minus,
@@ -260,7 +260,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads `-a ** -b`: a power binds tighter than the sign before it, and looser than the one after it.
-    fn power(&mut self) -> Read<Node> {
+    fn power(&mut self) -> ParseResult<Node> {
         let base = self.trailed()?;
         if !self.takes("**") {
             return Ok(base);
@@ -307,7 +307,7 @@ fn is_text(node: &Node) -> bool {
 }
 
 /// Rejects `is` except with `None`, `True` and `False`: other identities depend on how Python stores values.
-fn identity(relation: Relation, sides: [&Node; 2], at: usize) -> Read<()> {
+fn identity(relation: Relation, sides: [&Node; 2], at: usize) -> ParseResult<()> {
     let is_single = |side: &&Node| matches!(side, Node::Literal(Literal::None | Literal::Bool(_)));
     if sides.iter().any(is_single) {
         return Ok(());

@@ -59,7 +59,7 @@ pub(super) fn slice<'a>(whole: &Val<'a>, bounds: [Val<'a>; 3], meter: &Meter) ->
     if !is_sequence(whole) {
         return Error::Type.raise(format!("`{}` cannot be sliced", whole.kind()));
     }
-    let cut = Cut::of(bounds, whole.len(meter)?)?;
+    let cut = SliceRange::of(bounds, whole.len(meter)?)?;
     match whole {
         Val::Text(text) => {
             meter.text(text.len())?;
@@ -82,14 +82,14 @@ fn collected<'a>(items: impl Iterator<Item = Val<'a>>, length: usize, meter: &Me
 }
 
 /// A slice of a sequence of known length.
-struct Cut {
+struct SliceRange {
     start: i128,
     stop: i128,
     step: i128,
 }
 
-impl Cut {
-    fn of([start, stop, step]: [Val<'_>; 3], length: usize) -> Run<Cut> {
+impl SliceRange {
+    fn of([start, stop, step]: [Val<'_>; 3], length: usize) -> Run<SliceRange> {
         let length = length as i128;
         let step = whole(&step)?.unwrap_or(1);
         if step == 0 {
@@ -102,7 +102,7 @@ impl Cut {
             Some(at) => at.min(high),
         };
         let (first, last) = if step > 0 { (low, high) } else { (high, low) };
-        Ok(Cut { start: bound(whole(&start)?, first), stop: bound(whole(&stop)?, last), step })
+        Ok(SliceRange { start: bound(whole(&start)?, first), stop: bound(whole(&stop)?, last), step })
     }
 
     fn length(&self) -> usize {

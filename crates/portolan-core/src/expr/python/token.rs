@@ -18,7 +18,7 @@ pub(super) enum Token<'t> {
 
 /// A token and its byte range.
 #[derive(Clone, Debug)]
-pub(super) struct Placed<'t> {
+pub(super) struct PlacedToken<'t> {
     pub(super) token: Token<'t>,
     pub(super) at: usize,
     pub(super) end: usize,
@@ -31,13 +31,13 @@ const SIGNS: &[&str] = &[
 ];
 
 /// Returns the tokens of a text; the last is [`Token::End`].
-pub(super) fn tokens(text: &str) -> Result<Vec<Placed<'_>>, ParseFault> {
+pub(super) fn tokens(text: &str) -> Result<Vec<PlacedToken<'_>>, ParseFault> {
     let mut found = Vec::new();
     let mut at = 0;
     loop {
         at += blanks(&text[at..]);
         let (token, length) = next(text, at)?;
-        found.push(Placed { token, at, end: at + length });
+        found.push(PlacedToken { token, at, end: at + length });
         if length == 0 {
             return Ok(found);
         }
@@ -99,7 +99,7 @@ pub(super) fn is_name(c: char) -> bool {
 
 impl Token<'_> {
     /// Formats the token for a message.
-    pub(super) fn shown(&self, text: &str, place: &Placed<'_>) -> String {
+    pub(super) fn shown(&self, text: &str, place: &PlacedToken<'_>) -> String {
         match self {
             Token::End => "the end".to_owned(),
             _ => quoted(&text[place.at..place.end]),

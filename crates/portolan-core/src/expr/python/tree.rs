@@ -50,7 +50,7 @@ pub(super) struct Choice {
 
 #[derive(Debug)]
 pub(super) struct Comprehension {
-    pub(super) made: Made,
+    pub(super) made: ComprehensionOutput,
     pub(super) clauses: Vec<Clause>,
     /// The byte offset of its beginning.
     pub(super) at: usize,
@@ -58,7 +58,7 @@ pub(super) struct Comprehension {
 
 /// The result of each pass of a comprehension.
 #[derive(Debug)]
-pub(super) enum Made {
+pub(super) enum ComprehensionOutput {
     List(Node),
     Set(Node),
     Dict(Node, Node),

@@ -25,14 +25,14 @@ pub(super) struct Level {
 pub(super) struct Item {
     pub(super) width: i64,
     pub(super) height: i64,
-    pub(super) stands: Stands,
+    pub(super) stands: Placement,
     /// Whether it is centred on everything that it is linked to. Other items are under their first predecessor.
     pub(super) balances: bool,
 }
 
 /// Where an item may be.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stands {
+pub(super) enum Placement {
     /// Anywhere that its links permit.
     Free,
     /// The same, and the walk begins at it.
@@ -60,7 +60,7 @@ pub(super) struct Link {
 
 /// The laid out level; its upper left corner is at 0.
 #[derive(Default)]
-pub(super) struct Laid {
+pub(super) struct Layout {
     pub(super) width: i64,
     pub(super) height: i64,
     /// The upper left corner of each item.
@@ -118,9 +118,9 @@ pub(super) struct Layers {
     pub(super) backs: Vec<bool>,
 }
 
-pub(super) fn lay(level: &Level) -> Laid {
+pub(super) fn lay(level: &Level) -> Layout {
     if level.items.is_empty() {
-        return Laid::default();
+        return Layout::default();
     }
     let walk = Walk::of(level);
     let mut layers = layers(level, &walk);
@@ -162,10 +162,10 @@ impl Walk {
             out,
             reached: vec![false; count],
         };
-        let stands = |wanted: Stands| (0..count).filter(move |at| level.items[*at].stands == wanted);
+        let stands = |wanted: Placement| (0..count).filter(move |at| level.items[*at].stands == wanted);
         let (mut finished, mut found, mut is_first) = (vec![false; count], 0, true);
-        let roots = stands(Stands::First).chain(stands(Stands::Free));
-        for root in roots.chain(stands(Stands::Top)).chain(stands(Stands::Bottom)) {
+        let roots = stands(Placement::First).chain(stands(Placement::Free));
+        for root in roots.chain(stands(Placement::Top)).chain(stands(Placement::Bottom)) {
             if walk.found[root] == NEVER {
                 walk.from(level, root, &mut found, &mut finished);
                 if is_first {
@@ -204,7 +204,7 @@ impl Walk {
 
     /// Returns the layer of each item, and the number of layers.
     fn layered(&self, level: &Level) -> (Vec<usize>, usize) {
-        let is_top = |at: usize| level.items[at].stands == Stands::Top;
+        let is_top = |at: usize| level.items[at].stands == Placement::Top;
         let first = usize::from((0..level.items.len()).any(is_top));
         let mut layer: Vec<usize> = (0..level.items.len()).map(|at| if is_top(at) { 0 } else { first }).collect();
         self.early(level, &mut layer);
@@ -214,12 +214,12 @@ impl Walk {
         let last = (0..layer.len()).filter(|at| linked[*at]).map(|at| layer[at] + 1).max().unwrap_or(first);
         let mut loose = 0;
         for (at, item) in level.items.iter().enumerate() {
-            if !linked[at] && !is_top(at) && item.stands != Stands::Bottom {
+            if !linked[at] && !is_top(at) && item.stands != Placement::Bottom {
                 layer[at] = last + loose / IN_A_ROW;
                 loose += 1;
             }
         }
-        let is_bottom = |at: &usize| level.items[*at].stands == Stands::Bottom;
+        let is_bottom = |at: &usize| level.items[*at].stands == Placement::Bottom;
         let above = (0..layer.len()).filter(|at| !is_bottom(at)).map(|at| layer[at] + 1).max().unwrap_or(0);
         let mut count = above;
         for at in (0..layer.len()).filter(is_bottom) {
@@ -243,7 +243,7 @@ impl Walk {
     fn late(&self, level: &Level, layer: &mut [usize]) {
         let mut leads = self.reached.clone();
         for &at in self.sorted.iter().rev() {
-            if self.reached[at] || level.items[at].stands == Stands::Top {
+            if self.reached[at] || level.items[at].stands == Placement::Top {
                 continue;
             }
             let targets = self.forward(at).map(|link| level.links[link].to).filter(|to| leads[*to]);
@@ -262,7 +262,7 @@ impl Walk {
             let Some(link) = self.forward(at).find(is_usual) else { continue };
             let to = level.links[link].to;
             let is_first = self.found[to] == self.followed[link];
-            mains[link] = is_first && !level.items[to].balances && item.stands != Stands::Top;
+            mains[link] = is_first && !level.items[to].balances && item.stands != Placement::Top;
         }
         mains
     }

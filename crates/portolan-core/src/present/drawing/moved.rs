@@ -1,6 +1,6 @@
 //! Applies manual moves: shifts items from their place in the layout and reroutes their links.
 
-use super::layered::{Item, Laid, Level, Link, Route, Stands};
+use super::layered::{Item, Layout, Level, Link, Placement, Route};
 use super::route::{ASIDE, TO_BORDER, UPRIGHT, corner, straightened};
 use super::size::LABEL_LINE;
 
@@ -9,20 +9,20 @@ const OUT: i64 = 8;
 const INTO: i64 = 10;
 
 /// Moves the first items of a level by `by`; the others are ports, which stay on the border.
-pub(super) fn moved(level: &Level, mut laid: Laid, by: &[(i64, i64)]) -> Laid {
+pub(super) fn moved(level: &Level, mut laid: Layout, by: &[(i64, i64)]) -> Layout {
     if by.iter().all(|by| *by == (0, 0)) {
         return laid;
     }
     for (corner, by) in laid.at.iter_mut().zip(by) {
         *corner = (corner.0 + by.0, corner.1 + by.1);
     }
-    let has = |stands: Stands| level.items.iter().any(|item| item.stands == stands);
-    let down = if has(Stands::Top) { under_border(level, &mut laid) } else { 0 };
+    let has = |stands: Placement| level.items.iter().any(|item| item.stands == stands);
+    let down = if has(Placement::Top) { under_border(level, &mut laid) } else { 0 };
     let items = level.items.iter().zip(&laid.at).filter(|(item, _)| !is_port(item));
     let lowest = items.map(|(item, corner)| corner.1 + item.height).max().unwrap_or(0);
-    laid.height = laid.height.max(lowest + if has(Stands::Bottom) { TO_BORDER } else { 0 });
+    laid.height = laid.height.max(lowest + if has(Placement::Bottom) { TO_BORDER } else { 0 });
     for (item, corner) in level.items.iter().zip(&mut laid.at) {
-        if item.stands == Stands::Bottom {
+        if item.stands == Placement::Bottom {
             corner.1 = laid.height;
         }
     }
@@ -37,11 +37,11 @@ pub(super) fn moved(level: &Level, mut laid: Laid, by: &[(i64, i64)]) -> Laid {
 }
 
 fn is_port(item: &Item) -> bool {
-    matches!(item.stands, Stands::Top | Stands::Bottom)
+    matches!(item.stands, Placement::Top | Placement::Bottom)
 }
 
 /// Shifts everything below the ports of the upper border, and returns the distance.
-fn under_border(level: &Level, laid: &mut Laid) -> i64 {
+fn under_border(level: &Level, laid: &mut Layout) -> i64 {
     let free = |(item, _): &(&Item, &mut (i64, i64))| !is_port(item);
     let highest = level.items.iter().zip(&mut laid.at).filter(free).map(|(_, corner)| corner.1).min();
     let down = (TO_BORDER - highest.unwrap_or(TO_BORDER)).max(0);
@@ -89,7 +89,7 @@ fn farthest(level: &Level, at: &[(i64, i64)], (top, bottom): (i64, i64), side: i
 }
 
 /// Grows the level to its content, and shifts everything to nonnegative positions.
-fn fitted(level: &Level, mut laid: Laid) -> Laid {
+fn fitted(level: &Level, mut laid: Layout) -> Layout {
     let (mut left, mut top, mut right, mut bottom) = (0, 0, laid.width, laid.height);
     let mut hold = |x: (i64, i64), y: (i64, i64)| {
         (left, right) = (left.min(x.0), right.max(x.1));
@@ -109,5 +109,5 @@ fn fitted(level: &Level, mut laid: Laid) -> Laid {
         *corner = (corner.0 - left, corner.1 - top);
     }
     laid.routes.iter_mut().for_each(|route| shift(route, (-left, -top)));
-    Laid { width: super::size::even(right - left), height: bottom - top, ..laid }
+    Layout { width: super::size::even(right - left), height: bottom - top, ..laid }
 }

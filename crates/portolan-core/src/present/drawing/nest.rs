@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::layered::{Item, Laid, Level, Link, Stands, lay};
+use super::layered::{Item, Layout, Level, Link, Placement, lay};
 use super::lines::Way;
 use super::sheet::Sheet;
 use super::size::{self, HEAD, MARGIN, PADDING};
@@ -34,7 +34,7 @@ enum End {
 }
 
 /// A link of a level, before the places of its ends are known.
-struct Linked {
+struct LevelLink {
     from: End,
     to: End,
     /// The width of its text.
@@ -54,8 +54,8 @@ struct Room {
     ports: BTreeMap<(usize, bool), (usize, usize)>,
     /// Whether each port is an exit.
     sides: Vec<bool>,
-    links: Vec<Linked>,
-    laid: Laid,
+    links: Vec<LevelLink>,
+    laid: Layout,
     /// The upper left corner of the level: first in its box, later in the drawing.
     corner: (i64, i64),
 }
@@ -108,7 +108,7 @@ impl Nest {
         let edge = &self.sheet.ways[way].edge;
         let (label, is_failure) = (edge.text.as_deref().map_or(0, size::label), edge.kind == "failed");
         let (from, to) = (End::Box { standing: start, meant: from }, End::Box { standing: end, meant: to });
-        self.rooms[level].links.push(Linked { from, to, label, is_failure });
+        self.rooms[level].links.push(LevelLink { from, to, label, is_failure });
         out.push((level, self.rooms[level].links.len() - 1));
         out.extend(into.into_iter().rev());
         out
@@ -121,7 +121,7 @@ impl Nest {
         let (_, link) = *ports.entry((meant, is_out)).or_insert_with(|| {
             let (inner, port) = (End::Box { standing, meant }, End::Port(sides.len()));
             let (from, to) = if is_out { (inner, port) } else { (port, inner) };
-            links.push(Linked { from, to, label: 0, is_failure: false });
+            links.push(LevelLink { from, to, label: 0, is_failure: false });
             sides.push(is_out);
             (sides.len() - 1, links.len() - 1)
         });
@@ -174,12 +174,12 @@ impl Nest {
         let room = &self.rooms[level];
         let children = room.children.iter().map(|child| {
             let (width, height) = self.sizes[*child];
-            let stands = if self.sheet.boxes[*child].begins { Stands::First } else { Stands::Free };
+            let stands = if self.sheet.boxes[*child].begins { Placement::First } else { Placement::Free };
             let balances = matches!(self.sheet.boxes[*child].node.kind, "fork" | "join");
             Item { width, height, stands, balances }
         });
         let ports = room.sides.iter().map(|is_out| {
-            let stands = if *is_out { Stands::Bottom } else { Stands::Top };
+            let stands = if *is_out { Placement::Bottom } else { Placement::Top };
             Item { width: PORT, height: 0, stands, balances: false }
         });
         let links = room.links.iter().map(|link| Link {

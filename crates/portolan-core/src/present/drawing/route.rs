@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::layered::{Item, Laid, Layers, Level, Link, LinkDirection, Route, Segment, Stands};
+use super::layered::{Item, Layers, Layout, Level, Link, LinkDirection, Placement, Route, Segment};
 use super::size::{self, BETWEEN, LABEL_LINE};
 
 /// The extent of a link from an item to itself.
@@ -22,7 +22,7 @@ const MOST_LINES: usize = 6;
 /// The maximum cost of placing lines at the side as near as possible, in passed layers and comparisons.
 const MOST_PASSED: usize = 1_500_000;
 
-pub(super) fn routed(level: &Level, layers: &Layers, middles: &[i64]) -> Laid {
+pub(super) fn routed(level: &Level, layers: &Layers, middles: &[i64]) -> Layout {
     let mut router = Router::of(level, layers, middles);
     router.texts();
     router.rows();
@@ -114,7 +114,7 @@ impl<'l> Router<'l> {
 
     fn is_border(&self, layer: usize) -> bool {
         let first = self.layers.rows[layer].iter().find_map(|vertex| self.level.items.get(*vertex));
-        first.is_some_and(|item| matches!(item.stands, Stands::Top | Stands::Bottom))
+        first.is_some_and(|item| matches!(item.stands, Placement::Top | Placement::Bottom))
     }
 
     /// Returns the upper left corner of each item.
@@ -350,7 +350,7 @@ pub(super) fn straightened(points: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
 }
 
 /// Shifts everything so that the left end is at 0.
-fn finished(level: &Level, mut at: Vec<(i64, i64)>, mut routes: Vec<Route>, height: i64) -> Laid {
+fn finished(level: &Level, mut at: Vec<(i64, i64)>, mut routes: Vec<Route>, height: i64) -> Layout {
     let corners = at.iter().zip(&level.items).flat_map(|(corner, item)| [corner.0, corner.0 + item.width]);
     let lines = routes.iter().flat_map(|route| route.points.iter().map(|point| point.0));
     let texts = level.links.iter().zip(&routes).flat_map(|(link, route)| {
@@ -363,5 +363,5 @@ fn finished(level: &Level, mut at: Vec<(i64, i64)>, mut routes: Vec<Route>, heig
     for route in &mut routes {
         route.points.iter_mut().chain(&mut route.label).for_each(|point| point.0 -= left);
     }
-    Laid { width: size::even(right - left), height, at, routes }
+    Layout { width: size::even(right - left), height, at, routes }
 }

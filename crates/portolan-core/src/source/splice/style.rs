@@ -25,7 +25,7 @@ pub(super) struct Style {
 
 /// The layout found so far.
 #[derive(Default)]
-struct Found {
+struct LayoutSample {
     step: Option<usize>,
     dash: Option<usize>,
     width: Option<usize>,
@@ -42,7 +42,7 @@ impl Style {
 
     pub(super) fn of(text: &str, tree: &Tree) -> Style {
         let lines = Lines(text);
-        let mut found = Found::default();
+        let mut found = LayoutSample::default();
         let mut left = MAX_LOOKED_AT;
         found.look(lines, tree, &mut left);
         let first = tree.entries().and_then(|entries| entries.first()).map(|entry| entry.key.span.start);
@@ -69,7 +69,7 @@ pub(super) fn newline(text: &str) -> &'static str {
     }
 }
 
-impl Found {
+impl LayoutSample {
     fn look(&mut self, lines: Lines<'_>, tree: &Tree, left: &mut usize) {
         let complete = self.step.is_some() && self.dash.is_some() && self.width.is_some();
         if complete || *left == 0 || lines.is_flow(tree) {

@@ -48,7 +48,7 @@ pub(super) fn parse_yaml_within(source: &Source, copied: &mut usize) -> (Option<
 struct Reader<'s> {
     text: &'s str,
     places: Places<'s>,
-    open: Vec<Open>,
+    open: Vec<OpenCollection>,
     anchors: BTreeMap<usize, Node>,
     copied: usize,
     faults: Vec<Diagnostic>,
@@ -68,7 +68,7 @@ struct Node {
 }
 
 /// A collection whose end event has not arrived yet.
-struct Open {
+struct OpenCollection {
     start: usize,
     end: usize,
     anchor: usize,
@@ -164,7 +164,8 @@ impl<'s> Reader<'s> {
             Span { start: places::past_properties(self.text, span), end: span.end }
         };
         let plain = style == ScalarStyle::Plain;
-        let is_key = matches!(self.open.last(), Some(Open { items: Items::Object { key: Key::Awaited, .. }, .. }));
+        let is_key =
+            matches!(self.open.last(), Some(OpenCollection { items: Items::Object { key: Key::Awaited, .. }, .. }));
         let kind = if is_key && tag.is_none() {
             TreeKind::String(value.to_owned())
         } else {
@@ -194,7 +195,7 @@ impl<'s> Reader<'s> {
             self.faults.push(fault::unknown_tag(&written(tag), places::word(self.text, span.start)));
         }
         let start = places::past_properties(self.text, span);
-        self.open.push(Open { start, end: start, anchor, height: 0, weight: NODE_WEIGHT, items });
+        self.open.push(OpenCollection { start, end: start, anchor, height: 0, weight: NODE_WEIGHT, items });
         Ok(())
     }
 

@@ -42,7 +42,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     let mut owners = BTreeMap::new();
-    let mut entering: Option<Entering<'_>> = None;
+    let mut entering: Option<IncomingEdges<'_>> = None;
     for fork in map.nodes() {
         // A fork without its join has its own diagnostic; the target of its branches is unknown.
         if let Kind::Fork { join, .. } = &fork.kind
@@ -56,10 +56,10 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
 }
 
 /// The edges that enter each node.
-type Entering<'g> = BTreeMap<&'g NodeId, Vec<&'g Edge>>;
+type IncomingEdges<'g> = BTreeMap<&'g NodeId, Vec<&'g Edge>>;
 
-fn entering<'g>(map: &Map<'g>) -> Entering<'g> {
-    let mut entering = Entering::new();
+fn entering<'g>(map: &Map<'g>) -> IncomingEdges<'g> {
+    let mut entering = IncomingEdges::new();
     for edge in map.nodes().flat_map(|node| map.leaving(&node.id)) {
         entering.entry(&edge.to.value).or_default().push(edge);
     }
@@ -152,7 +152,7 @@ impl<'g> Region<'g> {
         map.node(&join.value).filter(|join| is_pair(node, join) && join.id != self.join.id)
     }
 
-    fn check(&self, map: &Map<'g>, entering: &Entering<'g>, faults: &mut Vec<Diagnostic>) {
+    fn check(&self, map: &Map<'g>, entering: &IncomingEdges<'g>, faults: &mut Vec<Diagnostic>) {
         // A fork without a join of its own has its own diagnostic.
         let is_closed = |node: &'g Node| matches!(node.kind, Kind::Fork { .. }) && self.inner_join(map, node).is_none();
         let missing = self.leading_to(|node| self.misses(node));

@@ -46,7 +46,7 @@ use crate::error::ServiceError;
 use crate::rules::rules;
 use crate::runner::Listener;
 use crate::store::RunId;
-use crate::view::Checked;
+use crate::view::CheckResult;
 use taken::TaskClaim;
 
 pub use active::{Active, Stage};
@@ -94,7 +94,7 @@ pub struct Tick {
     pub reason: String,
     /// The checks that failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub failing: Vec<Checked>,
+    pub failing: Vec<CheckResult>,
 }
 
 /// A bypass of a rule.
@@ -429,7 +429,7 @@ fn times(count: u32) -> String {
 }
 
 /// Returns the tick of a report.
-fn told(from: &str, held: &Held, had_checks: bool, checks: Option<Vec<Checked>>, note: Option<String>) -> Tick {
+fn told(from: &str, held: &Held, had_checks: bool, checks: Option<Vec<CheckResult>>, note: Option<String>) -> Tick {
     let to = phase(&held.run);
     let advanced = to != from;
     let Some(checks) = checks else {
@@ -443,8 +443,8 @@ fn told(from: &str, held: &Held, had_checks: bool, checks: Option<Vec<Checked>>,
         let advanced = advanced && !had_checks;
         return Tick { advanced, from: from.to_owned(), to, reason, failing: Vec::new() };
     };
-    let failing: Vec<Checked> = checks.iter().filter(|check| !check.held).cloned().collect();
-    let told = |check: &Checked| check.reason.clone().unwrap_or_else(|| format!("`{}` holds", check.id));
+    let failing: Vec<CheckResult> = checks.iter().filter(|check| !check.held).cloned().collect();
+    let told = |check: &CheckResult| check.reason.clone().unwrap_or_else(|| format!("`{}` holds", check.id));
     let reason = if failing.is_empty() {
         checks.last().map(told).unwrap_or_default()
     } else {

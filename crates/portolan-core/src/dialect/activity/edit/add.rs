@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::take::{names_steps, naming_loops};
 use super::ways::{Way, leaving, open, way_of};
-use super::{Written, sound, taken, written};
+use super::{WrittenNode, sound, taken, written};
 use super::{files, names};
 use crate::dialect::editing::{Changes, EditError, Edits, Page, Place, filled, fresh, text_of};
 use crate::graph::{Edge, Kind, Node};
@@ -12,7 +12,7 @@ use crate::source::{PathStep, Tree};
 use crate::value::{PASS, PASSED, SKIPPED};
 
 /// The new element and its position.
-pub(super) struct Adding<'a> {
+pub(super) struct Addition<'a> {
     pub(super) kind: &'a str,
     pub(super) id: Option<&'a str>,
     pub(super) after: Option<&'a str>,
@@ -21,7 +21,7 @@ pub(super) struct Adding<'a> {
     pub(super) values: Option<&'a Map<String, Value>>,
 }
 
-pub(super) fn add(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
+pub(super) fn add(page: &Page<'_>, adding: &Addition<'_>) -> Edits {
     if adding.on.is_some_and(|on| on != PASSED) {
         return Err(EditError::not_here("something is added after one outcome"));
     }
@@ -63,7 +63,7 @@ pub(super) struct Spot {
     pub(super) behind: Option<String>,
 }
 
-fn spot(page: &Page<'_>, adding: &Adding<'_>) -> Result<Spot, EditError> {
+fn spot(page: &Page<'_>, adding: &Addition<'_>) -> Result<Spot, EditError> {
     let Some(edge) = adding.edge else {
         let nowhere = || EditError::new("a step must be in an activity", "say what to add it after");
         return behind(page, adding.after.ok_or_else(nowhere)?);
@@ -83,7 +83,7 @@ fn spot(page: &Page<'_>, adding: &Adding<'_>) -> Result<Spot, EditError> {
 }
 
 /// Returns the first position in a loop.
-fn inside(page: &Page<'_>, looping: &Written<'_>) -> Result<Spot, EditError> {
+fn inside(page: &Page<'_>, looping: &WrittenNode<'_>) -> Result<Spot, EditError> {
     let list = looping.place.with("steps");
     if page.items(&list).first().is_none_or(|first| first.as_str().is_some()) {
         let message = format!("`{}` repeats what is defined elsewhere", looping.node.id);
@@ -164,7 +164,7 @@ fn is_activity(page: &Page<'_>, id: &str) -> bool {
     names::activity(page, id).is_some()
 }
 
-fn add_activity(page: &Page<'_>, adding: &Adding<'_>) -> Edits {
+fn add_activity(page: &Page<'_>, adding: &Addition<'_>) -> Edits {
     let id = match adding.id {
         Some(id) if is_activity(page, id) => return Err(taken("an activity", id)),
         Some(id) => sound(id, "an activity").map(|()| id.to_owned())?,
@@ -288,7 +288,7 @@ fn rename_all(page: &Page<'_>, activity: &Place, value: &mut Value, own: Option<
 }
 
 /// Copies an activity without its incoming and outgoing edges.
-fn duplicate_activity(page: &Page<'_>, written: &Written<'_>, mut value: Value) -> Edits {
+fn duplicate_activity(page: &Page<'_>, written: &WrittenNode<'_>, mut value: Value) -> Edits {
     let id = fresh(written.id(), &|id| is_activity(page, id));
     let mut changes = Changes::default();
     if written.place.file > 0 {

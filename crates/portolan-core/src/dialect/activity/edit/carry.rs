@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::add::{self, Spot};
 use super::take::{self, names_steps, naming_loops};
-use super::{Written, names, taken, written};
-use crate::dialect::editing::{Changes, Done, EditError, Edits, Page};
+use super::{WrittenNode, names, taken, written};
+use crate::dialect::editing::{Changes, EditError, Edits, OperationResult, Page};
 use crate::source::Edit;
 
 /// Puts a step into a loop that takes its place. What names the step still does: its id does not change.
@@ -22,7 +22,7 @@ pub(super) fn wrap(page: &Page<'_>, node: &str, id: Option<&str>) -> Edits {
     let at = written.place.at.clone();
     let edits = [Edit::Set { at: at.clone(), value: Value::Null }, Edit::Set { at, value: Value::Object(around) }];
     let edits = edits.into_iter().map(|edit| (written.place.file, edit)).collect();
-    Ok(Done::of(edits).selecting(format!("{}.{id}", written.prefix())))
+    Ok(OperationResult::of(edits).selecting(format!("{}.{id}", written.prefix())))
 }
 
 /// Moves a step behind another one, or to the beginning of an activity.
@@ -40,7 +40,7 @@ pub(super) fn moved(page: &Page<'_>, node: &str, after: &str) -> Edits {
         let to = spot.nth - usize::from(spot.nth > nth);
         let edit = Edit::Move { at: written.place.at.clone(), to };
         let edits = if to == nth { Vec::new() } else { vec![(list.file, edit)] };
-        return Ok(Done::of(edits).selecting(shown));
+        return Ok(OperationResult::of(edits).selecting(shown));
     }
     if spot.activity != written.activity && names::is_taken(page, &spot.activity, written.id()) {
         return Err(taken("a step", written.id()));
@@ -60,7 +60,7 @@ pub(super) fn moved(page: &Page<'_>, node: &str, after: &str) -> Edits {
 }
 
 /// Returns a step that can be moved: its text is in a list of steps, and nothing beside it says which steps it repeats.
-fn step<'p>(page: &Page<'p>, node: &str) -> Result<Written<'p>, EditError> {
+fn step<'p>(page: &Page<'p>, node: &str) -> Result<WrittenNode<'p>, EditError> {
     let written = written(page, node)?;
     if written.is_activity() {
         let message = format!("`{node}` is an activity, and those follow their transitions");
@@ -85,7 +85,7 @@ fn step<'p>(page: &Page<'p>, node: &str) -> Result<Written<'p>, EditError> {
 
 /// Returns the value of a step that is written anew elsewhere. Refuses a text with a comment, which would be lost, or
 /// with what may be one: JSON has none, and in YAML one begins a line or follows a space.
-fn carried(page: &Page<'_>, written: &Written<'_>) -> Result<Value, EditError> {
+fn carried(page: &Page<'_>, written: &WrittenNode<'_>) -> Result<Value, EditError> {
     let has_comment = |line: &str| line.trim_start().starts_with('#') || line.contains(" #") || line.contains("\t#");
     if page.lines(&written.place).is_some_and(|lines| lines.lines().any(has_comment)) {
         return Err(lost(written));
@@ -93,7 +93,7 @@ fn carried(page: &Page<'_>, written: &Written<'_>) -> Result<Value, EditError> {
     page.value(&written.place).ok_or_else(|| EditError::unknown("step", written.node.id.as_str()))
 }
 
-fn lost(written: &Written<'_>) -> EditError {
+fn lost(written: &WrittenNode<'_>) -> EditError {
     let message = format!("a comment of `{}` would be lost", written.node.id);
     EditError::new(message, "cut its text, and paste it where it belongs")
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::ways::{self, Way};
-use crate::dialect::editing::{Changes, Done, EditError, Edits, Page, Place};
+use crate::dialect::editing::{Changes, EditError, Edits, OperationResult, Page, Place};
 use crate::expr::When;
 use crate::graph::Edge;
 
@@ -25,7 +25,7 @@ fn gate(page: &Page<'_>, place: &Place) -> Option<Place> {
 /// Changes the condition of an edge; `None` for an edge that is always open.
 pub(super) fn change(page: &Page<'_>, edge: &Edge, to: Option<&str>) -> Edits {
     if edge.on.outcome().map(|outcome| outcome.as_str()) == to && to.is_some() {
-        return Ok(Done::default());
+        return Ok(OperationResult::default());
     }
     let place = match ways::way_of(page, edge)? {
         Way::Transition(place) | Way::Branch(place) => place,

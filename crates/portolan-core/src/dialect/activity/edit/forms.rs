@@ -1,6 +1,6 @@
 //! The forms of activities and of their contents, in both generations of the format.
 
-use crate::dialect::editing::{FieldKind, FormField, NodeForm, Unplaced, column, field, form};
+use crate::dialect::editing::{DefaultPosition, FieldKind, FormField, NodeForm, column, field, form};
 use crate::graph::Kind;
 
 pub(super) const OWN: &[FormField] = &[
@@ -48,7 +48,7 @@ const STEP: &[FormField] =
 
 pub(super) const KINDS: &[NodeForm] = &[
     form("step", "Step", "Work that the agent does and reports.", STEP)
-        .without_position(Unplaced::Nowhere)
+        .without_position(DefaultPosition::Nowhere)
         .unsaid(|node| matches!(node.kind, Kind::Work { .. })),
     form(
         "technique",
@@ -69,8 +69,8 @@ pub(super) const KINDS: &[NodeForm] = &[
             DENY,
         ],
     )
-    .without_position(Unplaced::Nowhere),
-    form("action", "Action", "A step whose purpose is its actions.", STEP).without_position(Unplaced::Nowhere),
+    .without_position(DefaultPosition::Nowhere),
+    form("action", "Action", "A step whose purpose is its actions.", STEP).without_position(DefaultPosition::Nowhere),
     form(
         "checkpoint",
         "Checkpoint",
@@ -103,7 +103,7 @@ pub(super) const KINDS: &[NodeForm] = &[
     )
     .with_outcomes()
     .apart()
-    .without_position(Unplaced::Nowhere)
+    .without_position(DefaultPosition::Nowhere)
     .unsaid(|node| matches!(node.kind, Kind::Checkpoint { .. })),
     form(
         "loop",
@@ -129,7 +129,7 @@ pub(super) const KINDS: &[NodeForm] = &[
     )
     .apart()
     .wrapping()
-    .without_position(Unplaced::Nowhere)
+    .without_position(DefaultPosition::Nowhere)
     .unsaid(|node| matches!(node.kind, Kind::Loop(_))),
     form(
         "activity",

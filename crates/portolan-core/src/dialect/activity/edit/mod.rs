@@ -30,7 +30,7 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
     match operation {
         Operation::Add { kind, id, after, on, edge, values } => {
             let (id, after, on) = (id.as_deref(), after.as_deref(), on.as_deref());
-            add::add(page, &add::Adding { kind, id, after, on, edge: *edge, values: values.as_ref() })
+            add::add(page, &add::Addition { kind, id, after, on, edge: *edge, values: values.as_ref() })
         }
         Operation::Connect { from, to, on } => ways::connect(page, from, to, on.as_deref()),
         Operation::Disconnect { edge } => ways::disconnect(page, *edge),
@@ -47,14 +47,14 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
 }
 
 /// A node that has text of its own, and its place.
-struct Written<'p> {
+struct WrittenNode<'p> {
     node: &'p Node,
     place: Place,
     /// The activity that it is or is in.
     activity: Place,
 }
 
-impl Written<'_> {
+impl WrittenNode<'_> {
     fn is_activity(&self) -> bool {
         self.node.kind == Kind::Activity
     }
@@ -83,14 +83,14 @@ impl Written<'_> {
     }
 }
 
-fn written<'p>(page: &Page<'p>, id: &str) -> Result<Written<'p>, EditError> {
+fn written<'p>(page: &Page<'p>, id: &str) -> Result<WrittenNode<'p>, EditError> {
     let node = page.node(id)?;
     let place = page.place_of(node)?;
     let activity = match place.file {
         0 => Place { file: 0, at: place.at.iter().take(2).cloned().collect() },
         file => Place { file, at: Vec::new() },
     };
-    Ok(Written { node, place, activity })
+    Ok(WrittenNode { node, place, activity })
 }
 
 /// Refuses an invalid id.

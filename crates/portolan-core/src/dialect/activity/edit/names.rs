@@ -68,7 +68,7 @@ pub(super) fn members(page: &Page<'_>, object: &Place) -> Vec<Place> {
 
 /// Returns every text that names an element.
 pub(super) fn references(page: &Page<'_>) -> Vec<Reference> {
-    let mut found = Found { page, references: Vec::new(), within: None };
+    let mut found = ReferenceSearch { page, references: Vec::new(), within: None };
     let own = page.own();
     ["initialActivity", "finalActivity"].iter().for_each(|key| found.text(own.with(*key), false));
     found.objects(&own.with("modes"));
@@ -80,13 +80,13 @@ pub(super) fn references(page: &Page<'_>) -> Vec<Reference> {
     found.references
 }
 
-struct Found<'f, 'p> {
+struct ReferenceSearch<'f, 'p> {
     page: &'f Page<'p>,
     references: Vec<Reference>,
     within: Option<Place>,
 }
 
-impl Found<'_, '_> {
+impl ReferenceSearch<'_, '_> {
     /// Searches an object by the fields that name an element or contain such objects, and skips values of the author's
     /// own.
     fn object(&mut self, place: &Place) {

@@ -2,8 +2,8 @@
 
 use super::names::{self, Reference, references};
 use super::ways::two_branches;
-use super::{Written, sound, taken, written};
-use crate::dialect::editing::{Changes, Done, EditError, Edits, Page, Place, text_of};
+use super::{WrittenNode, sound, taken, written};
+use crate::dialect::editing::{Changes, EditError, Edits, OperationResult, Page, Place, text_of};
 use crate::source::{Edit, PathStep, Tree};
 
 pub(super) fn rename(page: &Page<'_>, node: &str, to: &str) -> Edits {
@@ -16,7 +16,7 @@ pub(super) fn rename(page: &Page<'_>, node: &str, to: &str) -> Edits {
         false => format!("{}.{to}", written.prefix()),
     };
     if written.id() == to {
-        return Ok(Done::default().selecting(shown));
+        return Ok(OperationResult::default().selecting(shown));
     }
     sound(to, if written.is_activity() { "an activity" } else { "a step" })?;
     if written.is_activity() && names::activity(page, to).is_some() {
@@ -45,7 +45,7 @@ pub(super) fn rename(page: &Page<'_>, node: &str, to: &str) -> Edits {
     Ok(done.selecting(shown))
 }
 
-fn is_named(written: &Written<'_>, reference: &Reference) -> bool {
+fn is_named(written: &WrittenNode<'_>, reference: &Reference) -> bool {
     let within = (!written.is_activity()).then_some(&written.activity);
     reference.within.as_ref() == within && reference.names == written.id()
 }
@@ -67,14 +67,14 @@ pub(super) fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
 }
 
 /// Removes the references to an element that is deleted, or moved to where they do not reach.
-pub(super) fn forget_all(page: &Page<'_>, written: &Written<'_>, changes: &mut Changes) {
+pub(super) fn forget_all(page: &Page<'_>, written: &WrittenNode<'_>, changes: &mut Changes) {
     for reference in references(page).into_iter().filter(|reference| is_named(written, reference)) {
         forget(page, written, reference.place, changes);
     }
 }
 
 /// Removes a reference to a deleted element.
-fn forget(page: &Page<'_>, written: &Written<'_>, place: Place, changes: &mut Changes) {
+fn forget(page: &Page<'_>, written: &WrittenNode<'_>, place: Place, changes: &mut Changes) {
     let key = match place.at.last() {
         Some(PathStep::Key(key)) => key.clone(),
         _ => return changes.take(place),
@@ -92,7 +92,7 @@ fn forget(page: &Page<'_>, written: &Written<'_>, place: Place, changes: &mut Ch
 }
 
 /// Moves an anchor from a deleted step to the adjacent one, or to the entry or exit if there is none.
-fn anchor(page: &Page<'_>, written: &Written<'_>, place: Place, is_after: bool, changes: &mut Changes) {
+fn anchor(page: &Page<'_>, written: &WrittenNode<'_>, place: Place, is_after: bool, changes: &mut Changes) {
     let Some((list, nth)) = written.listed() else { return changes.take(place) };
     let stays = |at: &usize| !changes.takes(&list.with(*at));
     let other = match is_after {

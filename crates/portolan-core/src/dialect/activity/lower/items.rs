@@ -1,7 +1,7 @@
 //! The sequence of an activity: steps, checkpoints and loops in order.
 
 use super::super::activities::Activity;
-use super::super::checkpoints::{Body, Checkpoint, Place, Placed, Question, Scope};
+use super::super::checkpoints::{Body, Checkpoint, Place, PlacedItem, Question, Scope};
 use super::super::flow::{Action, Trigger as Started, Verb};
 use super::super::loops::Loop;
 use super::super::steps::{Item, Step};
@@ -103,11 +103,11 @@ impl<'f> Lowering<'f, '_> {
         let steps = activity.steps.iter().chain(overrides.iter().flat_map(|over| &over.steps));
         let steps: Vec<Part<'f>> = steps.map(Part::of).collect();
         let checkpoints = activity.checkpoints.iter().chain(overrides.iter().flat_map(|over| &over.checkpoints));
-        let checkpoints: Vec<&'f Placed<Checkpoint>> = checkpoints.collect();
+        let checkpoints: Vec<&'f PlacedItem<Checkpoint>> = checkpoints.collect();
         self.check_anchors(activity, &steps, &checkpoints);
         let loops = OverSteps::of(activity, &steps);
         let placed_loops = activity.loops.iter().filter(|placed| !loops.is_over_steps(&placed.item));
-        let placed_loops: Vec<&'f Placed<Loop>> = placed_loops.collect();
+        let placed_loops: Vec<&'f PlacedItem<Loop>> = placed_loops.collect();
         let mut row: Vec<Part<'f>> = Vec::new();
         let placed = |row: &mut Vec<Part<'f>>, here: &dyn Fn(&Place) -> bool| {
             let loops = placed_loops.iter().filter(|placed| here(&placed.place));
@@ -130,7 +130,7 @@ impl<'f> Lowering<'f, '_> {
         row
     }
 
-    fn check_anchors(&mut self, activity: &Activity, steps: &[Part<'_>], checkpoints: &[&Placed<Checkpoint>]) {
+    fn check_anchors(&mut self, activity: &Activity, steps: &[Part<'_>], checkpoints: &[&PlacedItem<Checkpoint>]) {
         let known: Vec<&str> = steps.iter().map(Part::id).collect();
         let places = activity.loops.iter().map(|placed| &placed.place);
         for place in checkpoints.iter().map(|placed| &placed.place).chain(places) {

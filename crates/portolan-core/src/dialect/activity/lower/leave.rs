@@ -13,11 +13,11 @@ use crate::value::NodeId;
 /// The edges out of an activity, in the order in which they are tried.
 #[derive(Default)]
 struct Ways {
-    guarded: Vec<Guarded>,
+    guarded: Vec<ConditionalEdge>,
     default: Option<(Span, NodeId)>,
 }
 
-struct Guarded {
+struct ConditionalEdge {
     condition: Spanned<Expr>,
     to: NodeId,
     /// The label for people.
@@ -48,7 +48,7 @@ impl<'f> Lowering<'f, '_> {
         node.name = format!("Leaving {name}");
         node.brief.description = texts::decisions(&activity.decisions);
         self.chain.tails.clear();
-        for Guarded { condition, to, label } in ways.guarded {
+        for ConditionalEdge { condition, to, label } in ways.guarded {
             self.chain.edge(&id, condition.span, &to, Trigger::When(condition)).label = label;
         }
         if let Some((span, to)) = ways.default {
@@ -63,7 +63,7 @@ impl<'f> Lowering<'f, '_> {
                 (self.names.is_active(&over.mode.value), self.entry_of(to, "`transitionOverride`"))
             {
                 let condition = Spanned { value: active, span: over.mode.span };
-                ways.guarded.push(Guarded { condition, to, label: None });
+                ways.guarded.push(ConditionalEdge { condition, to, label: None });
             }
         }
     }
@@ -82,7 +82,7 @@ impl<'f> Lowering<'f, '_> {
                     Some(condition) if !branch.is_default => {
                         self.names.reads(condition, self.faults);
                         let label = branch.label.as_ref().map(|label| label.value.clone());
-                        ways.guarded.push(Guarded { condition: condition.clone(), to, label });
+                        ways.guarded.push(ConditionalEdge { condition: condition.clone(), to, label });
                     }
                     _ if branch.is_default => otherwise = Some((branch.id.span, to)),
                     _ => {
@@ -115,7 +115,7 @@ impl<'f> Lowering<'f, '_> {
                 Some(condition) if ways.is_closed() => self.never(condition.span, &transition.to),
                 Some(condition) => {
                     self.names.reads(condition, self.faults);
-                    ways.guarded.push(Guarded { condition: condition.clone(), to: to.clone(), label: None });
+                    ways.guarded.push(ConditionalEdge { condition: condition.clone(), to: to.clone(), label: None });
                     // Of several defaults the first one counts.
                     if transition.is_default {
                         default.get_or_insert((transition.span, to));

@@ -1,7 +1,7 @@
 //! A compact outline of what was read: a line for each element, with only the fields that are set.
 
 use super::super::activities::{Activity, Artifact};
-use super::super::checkpoints::{Body, Checkpoint, Choice, Place, Placed};
+use super::super::checkpoints::{Body, Checkpoint, Choice, Place, PlacedItem};
 use super::super::flow::{Action, Branch, Decision, Transition, Trigger};
 use super::super::loops::{self, Loop, LoopKind};
 use super::super::modes::{Mode, ModeOverride};
@@ -206,7 +206,7 @@ impl Outline {
         });
     }
 
-    fn placed<T>(&mut self, placed: &Placed<T>, tell: impl FnOnce(&mut Outline, &T)) {
+    fn placed<T>(&mut self, placed: &PlacedItem<T>, tell: impl FnOnce(&mut Outline, &T)) {
         self.line(match &placed.place {
             Place::Before(step) => Line::of("before").word(&step.value),
             Place::After(step) => Line::of("after").word(&step.value),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Sheet, Spot, Way, begin, chosen};
-use crate::dialect::editing::{Done, EditError, Edits, Pen, Place};
+use crate::dialect::editing::{EditError, Edits, OperationResult, Pen, Place};
 use crate::dialect::states::ways::DEFAULT;
 use crate::graph::{Edge, Kind, Node};
 use crate::source::{Tree, TreeKind};
@@ -207,7 +207,7 @@ pub(super) fn outcome(sheet: &Sheet<'_>, edge: &Edge, on: Option<&str>) -> Edits
     let node = sheet.page.node(edge.from.value.as_str())?;
     let mut pen = Pen::default();
     match (spot, on) {
-        (Spot::Begin | Spot::Fork(_), None) | (Spot::GoTo(_), Some(FAILED)) => return Ok(Done::default()),
+        (Spot::Begin | Spot::Fork(_), None) | (Spot::GoTo(_), Some(FAILED)) => return Ok(OperationResult::default()),
         (Spot::Begin, _) => return Err(EditError::not_here("a run begins on an outcome")),
         (Spot::Fork(_), _) => return Err(at_its_join(id)),
         (Spot::Chosen, _) => return Err(chosen()),
@@ -216,8 +216,8 @@ pub(super) fn outcome(sheet: &Sheet<'_>, edge: &Edge, on: Option<&str>) -> Edits
             pen.remove(&holder);
         }
         (Spot::Whole | Spot::Branch(_), _) if sheet.is_shared(edge) => return Err(shared(id)),
-        (Spot::Branch(known), on) if known == on.unwrap_or(DEFAULT) => return Ok(Done::default()),
-        (Spot::Whole, None) => return Ok(Done::default()),
+        (Spot::Branch(known), on) if known == on.unwrap_or(DEFAULT) => return Ok(OperationResult::default()),
+        (Spot::Whole, None) => return Ok(OperationResult::default()),
         (Spot::Whole | Spot::Branch(_), Some(FAILED)) => {
             let to = sheet.target_state(edge.to.value.as_str())?;
             fails_to(sheet, &mut pen, sheet.page.node(id)?, to)?;

@@ -1,14 +1,14 @@
 //! Renames a state, wherever it is named.
 
 use super::{Sheet, Way, is_choice};
-use crate::dialect::editing::{Done, EditError, Edits, Mentions, Pen, Place, identifier};
+use crate::dialect::editing::{EditError, Edits, Mentions, OperationResult, Pen, Place, identifier};
 use crate::dialect::states::syntax::SEEN;
 use crate::source::{Edit, Tree};
 
 pub(super) fn rename(sheet: &Sheet<'_>, node: &str, to: &str) -> Edits {
     sheet.written(node)?;
     if node == to {
-        return Ok(Done::default().selecting(to));
+        return Ok(OperationResult::default().selecting(to));
     }
     identifier(Some(to), "", &|id| sheet.is_taken(id))?;
     if let Some(name) = [node, to].into_iter().find(|name| SEEN.contains(name) || *name == "history") {

@@ -1,7 +1,7 @@
 //! Renames a node, wherever it is named.
 
 use super::Sheet;
-use crate::dialect::editing::{Done, EditError, Edits, Mentions, Pen, Place, identifier};
+use crate::dialect::editing::{EditError, Edits, Mentions, OperationResult, Pen, Place, identifier};
 use crate::dialect::nodes::Dollar;
 use crate::dialect::toolgraph::syntax::dollar;
 use crate::source::Tree;
@@ -12,7 +12,7 @@ const SEEN: [&str; 2] = ["input", "shared"];
 pub(super) fn rename(sheet: &Sheet<'_>, node: &str, to: &str) -> Edits {
     sheet.page.node(node)?;
     if node == to {
-        return Ok(Done::default().selecting(to));
+        return Ok(OperationResult::default().selecting(to));
     }
     identifier(Some(to), "", &|id| sheet.is_taken(id))?;
     if SEEN.contains(&to) {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Working, words};
+use super::{StateDecision, words};
 use crate::chat::{Message, Role};
 use crate::graph::{Exhausted, RetryContext, Worker};
 use crate::run::{Attempt, Backoff, KeyResultOutcome, ModelActivity, ModelStateChange, Spend, WaitReason};
 
-impl Working<'_, '_> {
+impl StateDecision<'_, '_> {
     /// Begins the first attempt after the state was entered.
     pub(super) fn visit(&mut self) {
         if let Some(over) = self.over_visits() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Working, words};
+use super::{StateDecision, words};
 use crate::engine::decide::walk::Draft;
 use crate::engine::decide::{Rejection, RejectionReason, addressed, fresh};
 use crate::run::{Backoff, Done, FramePath, ModelActivity, ModelStateChange, Place, Resume, WaitReason};
@@ -33,7 +33,7 @@ pub(in crate::engine::decide) fn resume(
         let message = format!("`{node}` is not waiting for anyone");
         return Err(Rejection::new(RejectionReason::OutOfPlace, message, "check the present situation first"));
     };
-    let Some(mut working) = Working::at(draft, path) else { return Ok(()) };
+    let Some(mut working) = StateDecision::at(draft, path) else { return Ok(()) };
     match with {
         Resume::GiveUp => {
             let message = format!("`{}` was given up: {}", working.node(), why.text());
@@ -51,7 +51,7 @@ pub(in crate::engine::decide) fn resume(
     Ok(())
 }
 
-impl Working<'_, '_> {
+impl StateDecision<'_, '_> {
     fn go_on(&mut self, why: WaitReason, then: ModelActivity) -> Result<(), Rejection> {
         match why {
             WaitReason::Answer { .. } => {

@@ -1,6 +1,6 @@
 //! The limits of a run, of a state, and of everything around it. A state that reaches one waits; nothing is lost.
 
-use super::Working;
+use super::StateDecision;
 use crate::graph::{Bounds, Kind};
 use crate::run::{
     Change, Data, Frame, FramePath, ModelActivity, ModelStateChange, Place, StateUsage, Tallies, WaitReason,
@@ -8,7 +8,7 @@ use crate::run::{
 use crate::value::Timestamp;
 
 /// Something with limits, and its usage.
-struct Limited {
+struct LimitScope {
     /// Whether it is the run, or a workflow with limits of its own.
     of_run: bool,
     /// Its frame, if it is neither the run nor the state itself.
@@ -18,7 +18,7 @@ struct Limited {
     since: Timestamp,
 }
 
-impl Working<'_, '_> {
+impl StateDecision<'_, '_> {
     /// Waits for a person, and then continues with `then`.
     pub(super) fn hold(&mut self, why: WaitReason, then: ModelActivity) {
         self.say(ModelStateChange::Doing(ModelActivity::Held { why, then: Box::new(then) }));
@@ -57,17 +57,17 @@ impl Working<'_, '_> {
         self.limited().into_iter().find_map(|limited| {
             let elapsed = u64::try_from(self.now.at.0.saturating_sub(limited.since.0)).unwrap_or(0);
             let (name, used, limit) = reached(&limited.bounds, &limited.tally, elapsed, of)?;
-            let Limited { of_run, at, .. } = limited;
+            let LimitScope { of_run, at, .. } = limited;
             Some(WaitReason::Limit { of: name.to_owned(), used, limit, of_run, at })
         })
     }
 
     /// Returns everything that limits the state: the run, the state itself, and from there outwards what is around it.
-    fn limited(&self) -> Vec<Limited> {
+    fn limited(&self) -> Vec<LimitScope> {
         let (workflow, run) = (self.draft.workflow, self.draft.before);
         let bounds = |interface: &crate::graph::Interface| interface.bounds;
         let known = run.tallies.as_deref();
-        let mut limited = vec![Limited {
+        let mut limited = vec![LimitScope {
             of_run: true,
             at: None,
             bounds: workflow.root().interface.as_deref().map(bounds).unwrap_or_default(),
@@ -89,12 +89,12 @@ impl Working<'_, '_> {
                 let tally = known.and_then(|known| known.states.get(&key)).cloned();
                 let tally = self.counted(tally, (false, &path));
                 let at = (!is_own).then(|| path.clone());
-                limited.push(Limited { of_run: false, at, bounds: state.limits, tally, since });
+                limited.push(LimitScope { of_run: false, at, bounds: state.limits, tally, since });
             }
             if let Some(Data { budget: Some(budget), .. }) = frame.data.as_deref() {
                 let tally = self.counted(Some(budget.tally.clone()), (true, &path));
                 let bounds = flow.interface.as_deref().map(bounds).unwrap_or_default();
-                limited.push(Limited { of_run: true, at: Some(path), bounds, tally, since: budget.since });
+                limited.push(LimitScope { of_run: true, at: Some(path), bounds, tally, since: budget.since });
             }
         }
         limited

@@ -38,7 +38,7 @@ pub(super) use turn::completed;
 pub(in crate::engine) use words::text_of;
 
 /// A state under way, and the decision under construction.
-struct Working<'d, 'w> {
+struct StateDecision<'d, 'w> {
     draft: &'d mut Draft<'w>,
     path: FramePath,
     /// The frame whose variables it sets.
@@ -58,7 +58,7 @@ pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, state: &State) {
     let now = draft.now;
     let input = input(draft.before, at.path);
     if matches!(state.work, Worker::Nobody) && state.key_results.is_empty() && state.limits == Default::default() {
-        let mut working = Working::new(draft, at.path, entered(now, input.clone()));
+        let mut working = StateDecision::new(draft, at.path, entered(now, input.clone()));
         if let Some(working) = &mut working {
             working.leave(input);
         }
@@ -67,7 +67,7 @@ pub(super) fn begin(draft: &mut Draft<'_>, at: &At<'_>, state: &State) {
     draft.emit(Change::Visited { frame: at.path.clone(), flow: at.frame.flow.clone(), node: at.node().clone() });
     let talk = entered(now, input);
     draft.moved(at.path, Place::Conversing { node: at.node().clone(), talk: Box::new(talk.clone()) }, None);
-    if let Some(mut working) = Working::new(draft, at.path, talk) {
+    if let Some(mut working) = StateDecision::new(draft, at.path, talk) {
         working.visit();
     }
 }
@@ -131,8 +131,8 @@ fn entered(now: Now, input: Arc<Value>) -> ModelState {
     }
 }
 
-impl<'d, 'w> Working<'d, 'w> {
-    fn new(draft: &'d mut Draft<'w>, path: &FramePath, talk: ModelState) -> Option<Working<'d, 'w>> {
+impl<'d, 'w> StateDecision<'d, 'w> {
+    fn new(draft: &'d mut Draft<'w>, path: &FramePath, talk: ModelState) -> Option<StateDecision<'d, 'w>> {
         let frame = draft.before.frame(path)?;
         let step = draft.step(&frame.flow, frame.place.node());
         let Kind::State(state) = &step.node.kind else { return None };
@@ -140,14 +140,14 @@ impl<'d, 'w> Working<'d, 'w> {
         let data = draft.before.frame(&owner).and_then(|frame| frame.data.as_ref());
         let shared = data.map(|data| data.variables.clone()).unwrap_or_default();
         let now = draft.now;
-        Some(Working { draft, path: path.clone(), owner, frame, step, state, now, talk, shared })
+        Some(StateDecision { draft, path: path.clone(), owner, frame, step, state, now, talk, shared })
     }
 
     /// Returns the state that is under way in a frame; `None` if there is none.
-    fn at(draft: &'d mut Draft<'w>, path: &FramePath) -> Option<Working<'d, 'w>> {
+    fn at(draft: &'d mut Draft<'w>, path: &FramePath) -> Option<StateDecision<'d, 'w>> {
         let frame = draft.before.frame(path)?;
         let Place::Conversing { talk, .. } = &frame.place else { return None };
-        Working::new(draft, path, (**talk).clone())
+        StateDecision::new(draft, path, (**talk).clone())
     }
 
     fn node(&self) -> &'w NodeId {

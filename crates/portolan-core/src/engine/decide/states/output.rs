@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Working, words};
+use super::{StateDecision, words};
 use crate::engine::decide::walk::Draft;
 use crate::engine::judge;
 use crate::graph::{KeyResult, KeyResultCheck, State};
@@ -20,7 +20,7 @@ pub(in crate::engine::decide) fn settled(
     path: &FramePath,
     (check, verdict): (&CheckId, &Verdict),
 ) {
-    let Some(mut working) = Working::at(draft, path) else { return };
+    let Some(mut working) = StateDecision::at(draft, path) else { return };
     let ModelActivity::Checking { settled, .. } = &working.talk.doing else { return };
     let is_open = !settled.iter().any(|(id, _)| id == check);
     let is_known = outside(working.state.key_results.iter(), working.talk.attempt).any(|(id, _)| id == *check);
@@ -39,7 +39,7 @@ pub(in crate::engine) fn outside<'s>(
     outside.map(move |result| (CheckId::from(format!("{}#{}", result.name.value, attempt + 1)), result))
 }
 
-impl Working<'_, '_> {
+impl StateDecision<'_, '_> {
     /// Checks the output of an attempt.
     pub(super) fn look_at(&mut self, output: Arc<Value>) {
         let state = self.state;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Working, words};
+use super::{StateDecision, words};
 use crate::chat::{Arguments, Message, ToolUse, shown};
 use crate::diagnostic::{clip, list};
 use crate::engine::decide::came::NodeOutput;
@@ -19,7 +19,7 @@ const MAX_AT_ONCE: usize = 128;
 
 /// Handles the result of a tool call. One that is already settled, or was not asked for, changes nothing.
 pub(in crate::engine::decide) fn tool_done(draft: &mut Draft<'_>, path: &FramePath, call: &str, done: &Done) {
-    let Some(mut working) = Working::at(draft, path) else { return };
+    let Some(mut working) = StateDecision::at(draft, path) else { return };
     let ModelActivity::Using { settled, .. } = &working.talk.doing else { return };
     let known = asked_for(&working.talk).iter().any(|asked| asked.id == call);
     if !known || settled.iter().any(|(id, _)| id == call) {
@@ -67,7 +67,7 @@ pub(super) fn calls(talk: &ModelState) -> Value {
     used.map(call).collect()
 }
 
-impl<'w> Working<'_, 'w> {
+impl<'w> StateDecision<'_, 'w> {
     /// Returns the result of a tool call, marked if the definition stops the run after the tool.
     fn stopping(&self, call: &str, done: Done) -> Done {
         let asked = asked_for(&self.talk).iter().find(|asked| asked.id == call);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Working, words};
+use super::{StateDecision, words};
 use crate::chat::{self, Finish, Message, ModelAnswer, ModelError, Role, ToolUse};
 use crate::engine::decide::walk::Draft;
-use crate::graph::{Asking, Retry, RetryContext, Worker};
+use crate::graph::{RequestTemplate, Retry, RetryContext, Worker};
 use crate::run::{
     Backoff, Completion, Fault, FramePath, KeyResultOutcome, ModelActivity, ModelStateChange, Spend, TURNS, WaitReason,
 };
@@ -26,7 +26,7 @@ pub(in crate::engine::decide) fn completed(
     (turn, vote): (u32, Option<u32>),
     reply: &Completion,
 ) {
-    let Some(mut working) = Working::at(draft, path) else { return };
+    let Some(mut working) = StateDecision::at(draft, path) else { return };
     if working.talk.turn != turn {
         return;
     }
@@ -45,9 +45,13 @@ pub(in crate::engine::decide) fn completed(
     }
 }
 
-impl Working<'_, '_> {
+impl StateDecision<'_, '_> {
     /// Returns the first messages of a new conversation.
-    pub(super) fn opening(&mut self, asking: &Asking, advice: Option<&str>) -> Result<Vec<Arc<Message>>, Fault> {
+    pub(super) fn opening(
+        &mut self,
+        asking: &RequestTemplate,
+        advice: Option<&str>,
+    ) -> Result<Vec<Arc<Message>>, Fault> {
         let system = match &asking.system {
             Some(expr) => words::text_of(&self.eval(expr, None)?.unwrap_or_default()),
             None => words::system(self.state, self.node()),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Working;
+use super::StateDecision;
 use crate::graph::{KeyResultCheck, State};
 use crate::run::KeyResultOutcome;
 use crate::value::NodeId;
@@ -73,7 +73,7 @@ pub(super) fn told_again(prompt: &str, output: &str) -> String {
 }
 
 /// Returns why the last attempt failed, for the next one; `None` if there was none.
-pub(super) fn feedback(working: &Working<'_, '_>, advice: Option<&str>) -> Option<String> {
+pub(super) fn feedback(working: &StateDecision<'_, '_>, advice: Option<&str>) -> Option<String> {
     let mut text = feedback_of(working)?;
     if let Some(advice) = advice {
         text.push_str(&format!("\n\nA person adds: {advice}"));
@@ -82,7 +82,7 @@ pub(super) fn feedback(working: &Working<'_, '_>, advice: Option<&str>) -> Optio
 }
 
 /// Returns the same without a person's advice.
-pub(super) fn feedback_of(working: &Working<'_, '_>) -> Option<String> {
+pub(super) fn feedback_of(working: &StateDecision<'_, '_>) -> Option<String> {
     let last = working.talk.failed.last()?;
     let made = working.talk.failed.len();
     let mut text = format!("The result was not accepted (attempt {made} of {}).", working.allowed());

@@ -13,8 +13,8 @@ use crate::dialect::Strictness;
 use crate::expr::{Expr, Jsonata};
 use crate::graph::RetryContext;
 use crate::graph::{
-    Asking, Bounds, CheckBy, Edge, EndResult, Exhausted, Graph, Interface, Judge, KeyResult, KeyResultCheck, Kind,
-    Node, RunLimits, State, Strategy, Trigger, Worker, Workflow,
+    Bounds, CheckBy, Edge, EndResult, Exhausted, Graph, Interface, Judge, KeyResult, KeyResultCheck, Kind, Node,
+    RequestTemplate, RunLimits, State, Strategy, Trigger, Worker, Workflow,
 };
 use crate::schema::Schema;
 use crate::source::{Span, Spanned};
@@ -137,7 +137,10 @@ fn read(state: &mut State, part: &str) {
         "breaking" => state.breaking = rest.split(' ').map(|tool| spanned(tool.to_owned())).collect(),
         "waiting" => state.waiting = rest.split(' ').map(|tool| spanned(tool.to_owned())).collect(),
         "turns" => {
-            state.work = Worker::Model(Box::new(Asking { max_turns: NonZeroU32::new(count()), ..Asking::default() }))
+            state.work = Worker::Model(Box::new(RequestTemplate {
+                max_turns: NonZeroU32::new(count()),
+                ..RequestTemplate::default()
+            }))
         }
         "calls" => state.limits.model_calls = some(),
         "visits" => state.limits.visits = some(),
@@ -149,7 +152,8 @@ fn read(state: &mut State, part: &str) {
         "function" => state.work = Worker::Function(spanned(rest.to_owned())),
         "schema" => {
             let schema = Schema::compile(&serde_json::from_str(rest).expect("JSON")).expect("a schema");
-            state.work = Worker::Model(Box::new(Asking { schema: Some(schema), ..Asking::default() }));
+            state.work =
+                Worker::Model(Box::new(RequestTemplate { schema: Some(schema), ..RequestTemplate::default() }));
         }
         "nobody" => state.work = Worker::Nobody,
         "restart" => state.again = RetryContext::Restart,
