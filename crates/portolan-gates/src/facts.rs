@@ -247,7 +247,7 @@ pub struct ForgeRequest {
     /// Its address.
     pub url: String,
     /// How much of the local head it contains.
-    pub pushed: Pushed,
+    pub pushed: PushStatus,
     /// Whether it is ready to be merged; `None` if that was not requested.
     pub readiness: Option<Readiness>,
     /// Its repository, if that is not the project's.
@@ -296,7 +296,7 @@ pub enum RequestState {
 
 /// How much of the local head a pull request contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pushed {
+pub enum PushStatus {
     /// All of it.
     All,
     /// Not all of it.

@@ -6,7 +6,7 @@ use super::references::{Reference, Target, references};
 
 /// The issue of a task, with the repository and the rules that references are read by.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tracked<'a> {
+pub(super) struct TrackedIssue<'a> {
     wanted: IssueId<'a>,
     repository: Option<&'a str>,
     guidelines: &'a Guidelines,
@@ -29,7 +29,7 @@ pub(super) struct Fault {
     pub(super) help: String,
 }
 
-impl<'a> Tracked<'a> {
+impl<'a> TrackedIssue<'a> {
     /// Creates the issue that is claimed by number, by key, or not at all. A tracker of keys has no numbers. The
     /// repository is the one that the text belongs to, if known.
     pub(super) fn new(
@@ -37,14 +37,14 @@ impl<'a> Tracked<'a> {
         key: Option<&'a str>,
         repository: Option<&'a str>,
         guidelines: &'a Guidelines,
-    ) -> Tracked<'a> {
+    ) -> TrackedIssue<'a> {
         let number = number.filter(|_| !matches!(guidelines.issues.provider, IssueProvider::Pattern { .. }));
         let wanted = match (number, key) {
             (Some(number), _) => IssueId::Number(number),
             (None, Some(key)) => IssueId::Key(key),
             (None, None) => IssueId::Any,
         };
-        Tracked { wanted, repository, guidelines }
+        TrackedIssue { wanted, repository, guidelines }
     }
 
     /// Checks whether an issue is claimed.
@@ -134,7 +134,7 @@ mod tests {
     /// Returns `named`, `missing` or `closing` for a claim: `42`, `ABC-12`, or an empty one.
     fn said(claim: &str, rules: &Guidelines, message: &str) -> &'static str {
         let (number, key) = (claim.parse().ok(), Some(claim).filter(|claim| claim.contains('-')));
-        let tracked = Tracked::new(number, key, Some("me/it"), rules);
+        let tracked = TrackedIssue::new(number, key, Some("me/it"), rules);
         match tracked.fault(message) {
             None => {
                 assert!(tracked.is_named(message), "{message}");
@@ -194,7 +194,7 @@ mod tests {
     fn what_is_missing_is_written_as_it_would_be_right() {
         let help = |claim: &str, rules: &Guidelines| {
             let (number, key) = (claim.parse().ok(), Some(claim).filter(|claim| claim.contains('-')));
-            Tracked::new(number, key, None, rules).fault("a").expect("it names nothing").help
+            TrackedIssue::new(number, key, None, rules).fault("a").expect("it names nothing").help
         };
         assert_eq!(help("42", &Guidelines::default()), "name the issue: `Refs #42`");
         assert_eq!(help("", &Guidelines::default()), "name the issue: `Refs #<issue>`");

@@ -22,7 +22,7 @@ pub use spec_file::is_below;
 
 use super::facts::{Claims, FactError, Facts, ForeignRepository, Needs};
 use super::guidelines::{Commits, Guidelines, Level};
-use super::tracked::Tracked;
+use super::tracked::TrackedIssue;
 use portolan_core::diagnostic::{clip, is_unseen, list};
 
 /// Returns how to fix a commit message by Conventional Commits, or `None` if it is valid.
@@ -157,8 +157,8 @@ fn policy<'a>(names: &[&'a str], guidelines: &Guidelines) -> &'a str {
 
 impl Claims {
     /// Returns the claimed issue, as this repository refers to it.
-    fn tracked<'a>(&'a self, facts: &'a Facts, guidelines: &'a Guidelines) -> Tracked<'a> {
-        Tracked::new(self.issue, self.issue_key.as_deref(), facts.repository.as_deref(), guidelines)
+    fn tracked<'a>(&'a self, facts: &'a Facts, guidelines: &'a Guidelines) -> TrackedIssue<'a> {
+        TrackedIssue::new(self.issue, self.issue_key.as_deref(), facts.repository.as_deref(), guidelines)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{CheckFinding, CheckKind, fails, found, holds, not_asked, of_another, quoted, unverified};
 use crate::facts::{
-    Answer, Claims, Facts, ForgeCheck, ForgeCheckState, ForgeRequest, Needs, PullRequest, Pushed, Readiness,
+    Answer, Claims, Facts, ForgeCheck, ForgeCheckState, ForgeRequest, Needs, PullRequest, PushStatus, Readiness,
     RequestState,
 };
 use crate::guidelines::Guidelines;
@@ -211,12 +211,12 @@ fn common(number: u64, branch: &str, request: &ForgeRequest, guidelines: &Guidel
 
 fn pushed(number: u64, request: &ForgeRequest) -> Result<(), CheckFinding> {
     match request.pushed {
-        Pushed::All => Ok(()),
-        Pushed::NotAll => Err(fails(
+        PushStatus::All => Ok(()),
+        PushStatus::NotAll => Err(fails(
             "not-pushed",
             format!("pull request #{number} does not have every commit; push first: `git push`"),
         )),
-        Pushed::Unknown => Err(found(
+        PushStatus::Unknown => Err(found(
             super::CheckStatus::Unverified,
             "head-unknown",
             format!("cannot verify: the head of pull request #{number} is not known here; run `git fetch`"),

@@ -44,7 +44,7 @@ fn request() -> ForgeRequest {
         from_fork: false,
         base: "main".into(),
         url: "https://github.com/o/r/pull/7".into(),
-        pushed: Pushed::All,
+        pushed: PushStatus::All,
         readiness: Some(Readiness {
             mergeable: Some(true),
             checks: vec![forge_check("build", ForgeCheckState::Passed)],
@@ -336,9 +336,9 @@ fn pull_requests_that_are_not_what_they_should_be() {
     assert_eq!(failure(id, with(|request| request.base = "dev".into())), "wrong-base");
     assert_eq!(failure(id, with(|request| request.draft = true)), "draft");
     assert_eq!(failure(id, with(|request| request.state = RequestState::Closed)), "closed");
-    assert_eq!(failure(id, with(|request| request.pushed = Pushed::NotAll)), "not-pushed");
+    assert_eq!(failure(id, with(|request| request.pushed = PushStatus::NotAll)), "not-pushed");
     assert_eq!(failure("pullRequestMerged", with(|_| {})), "not-merged");
-    let unknown = Answer::Found(PullRequest::Forge(ForgeRequest { pushed: Pushed::Unknown, ..request() }));
+    let unknown = Answer::Found(PullRequest::Forge(ForgeRequest { pushed: PushStatus::Unknown, ..request() }));
     let finding = decide(id, &claims(), &Facts { pull_request: unknown, ..facts() }, &guidelines());
     assert_eq!((finding.standing, finding.code), (CheckStatus::Unverified, "head-unknown"));
 }
@@ -377,7 +377,7 @@ fn a_pull_request_is_ready_where_nothing_conflicts_and_all_checks_have_passed() 
         told(&|request, ready| (request.state, ready.checks) = (RequestState::Merged, vec![failed()])),
         told(&|request, _| request.state = RequestState::Closed),
         told(&|request, _| request.draft = true),
-        told(&|request, _| request.pushed = Pushed::NotAll),
+        told(&|request, _| request.pushed = PushStatus::NotAll),
     ];
     expect_test::expect![[r#"
         Holds pull-request-ready: pull request #7 to `main` is open and has every commit, nothing conflicts, and its one check has passed

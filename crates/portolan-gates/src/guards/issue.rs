@@ -4,7 +4,7 @@
 use super::finding::Finding;
 use super::judged_call::{self, CheckedOut, JudgedCall};
 use crate::shell::git::{Action, CommitCall, Invocation, Message};
-use crate::tracked::Tracked;
+use crate::tracked::TrackedIssue;
 
 const RULE: &str = "I-8";
 
@@ -33,7 +33,7 @@ fn finding(judged: &JudgedCall<'_>, invocation: &Invocation, commit: &CommitCall
     let flow = judged.scene.flow.as_ref();
     let (number, key) = (flow.and_then(|flow| flow.issue), flow.and_then(|flow| flow.issue_key.as_deref()));
     let own = judged.grounds_repository(invocation);
-    let tracked = Tracked::new(number, key, own.as_deref(), judged.guidelines);
+    let tracked = TrackedIssue::new(number, key, own.as_deref(), judged.guidelines);
     match tracked.fault(&text) {
         Some(fault) => Finding::block(RULE, fault.reason).remedy(fault.help).remedy("then commit again"),
         None => Finding::allow(RULE, format!("the message names `{}`", tracked.written())),

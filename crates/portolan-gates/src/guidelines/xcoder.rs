@@ -8,7 +8,7 @@ use portolan_core::source::{self, Entry, Source, Tree, TreeKind};
 
 /// The result of importing xCoder's files.
 #[derive(Clone, Debug, Default)]
-pub struct Imported {
+pub struct ImportResult {
     /// The rules.
     pub rules: Guidelines,
     /// What could not be imported, each with its file.
@@ -16,8 +16,8 @@ pub struct Imported {
 }
 
 /// Imports the rules. `guidelines` take precedence over `settings`.
-pub fn import(guidelines: Option<&Source>, settings: Option<&Source>) -> Imported {
-    let mut imported = Imported::default();
+pub fn import(guidelines: Option<&Source>, settings: Option<&Source>) -> ImportResult {
+    let mut imported = ImportResult::default();
     if let Some(settings) = settings {
         Import { imported: &mut imported, source: settings }.file(setting);
     }
@@ -32,7 +32,7 @@ pub fn import(guidelines: Option<&Source>, settings: Option<&Source>) -> Importe
 type Take = fn(&mut Import<'_>, &str, &Entry) -> Result<(), &'static str>;
 
 struct Import<'i> {
-    imported: &'i mut Imported,
+    imported: &'i mut ImportResult,
     source: &'i Source,
 }
 

@@ -8,7 +8,7 @@ use super::shape::Shape;
 
 /// The texts in which a branch declares its intent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Declared {
+pub struct Declarations {
     /// Its commits.
     pub commits: Vec<DeclaringCommit>,
     /// The title and body of the pull request.
@@ -48,7 +48,7 @@ pub(super) struct Intent {
     tests: bool,
 }
 
-impl Declared {
+impl Declarations {
     pub(super) fn intent(&self) -> Intent {
         let mut intent = Intent::default();
         let mut shapes: Vec<Shape> = Vec::new();

@@ -18,7 +18,7 @@ mod tests_kept;
 mod zone;
 
 pub use change::{Diff, FileChange, Text};
-pub use declared::{Declared, DeclaringCommit};
+pub use declared::{Declarations, DeclaringCommit};
 pub use policy::{AutoMerge, Policy, RequiredEvidence, Thresholds};
 pub use removal::{Removal, What};
 pub use ruling::{Evidence, MergeFinding, MergeVerdict, POLICY, PersonReview, Reason, Ruling, ZoneReport, gate};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::change::{Diff, FileChange, Text};
-use super::declared::{Declared, Intent};
+use super::declared::{Declarations, Intent};
 use super::facts::knows;
 use super::policy::Policy;
 use super::removal::{Removal, removals};
@@ -102,7 +102,7 @@ pub struct ZoneReport {
 }
 
 /// Rules on a merge. The result does not depend on the order of the files.
-pub fn gate(diff: &Diff, declared: &Declared, policy: &Policy, evidence: &Evidence) -> Ruling {
+pub fn gate(diff: &Diff, declared: &Declarations, policy: &Policy, evidence: &Evidence) -> Ruling {
     let intent = declared.intent();
     let mut gate = Gate { policy, is_approved: evidence.is_approved(), reasons: Vec::new() };
     let score = gate.removals(diff, &intent);

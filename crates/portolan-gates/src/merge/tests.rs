@@ -10,7 +10,7 @@ use portolan_core::source::Source;
 #[derive(Clone, Default)]
 struct Case {
     diff: Diff,
-    declared: Declared,
+    declared: Declarations,
     evidence: Evidence,
     policy: Policy,
 }
@@ -22,7 +22,7 @@ fn text(text: &str) -> Text {
 fn branch(subject: &str) -> Case {
     let commit = DeclaringCommit { id: "0a3b87a2d6be".into(), message: subject.into() };
     let evidence = Evidence { author: Some("ann".into()), head: "0a3b87a2d6be".into(), ..Evidence::default() };
-    Case { declared: Declared { commits: vec![commit], ..Declared::default() }, evidence, ..Case::default() }
+    Case { declared: Declarations { commits: vec![commit], ..Declarations::default() }, evidence, ..Case::default() }
 }
 
 impl Case {

@@ -353,7 +353,7 @@ impl Reader {
 
     fn each<T>(&mut self, tree: &Tree, of: &str, read: impl Fn(&mut Reader, &Tree) -> Option<T>) -> Vec<T>
     where
-        T: Named,
+        T: NamedItem,
     {
         let TreeKind::Array(items) = &tree.kind else {
             if !matches!(tree.kind, TreeKind::Null) {
@@ -450,29 +450,29 @@ fn number(tree: &Tree) -> Option<f64> {
 }
 
 /// An item with a unique name in its list.
-trait Named {
+trait NamedItem {
     fn name(&self) -> &str;
 }
 
-impl Named for DeclaredGuard {
+impl NamedItem for DeclaredGuard {
     fn name(&self) -> &str {
         &self.id
     }
 }
 
-impl Named for ResultFilter {
+impl NamedItem for ResultFilter {
     fn name(&self) -> &str {
         &self.id
     }
 }
 
-impl Named for Notifier {
+impl NamedItem for Notifier {
     fn name(&self) -> &str {
         &self.id
     }
 }
 
-impl Named for Driver {
+impl NamedItem for Driver {
     fn name(&self) -> &str {
         &self.id
     }

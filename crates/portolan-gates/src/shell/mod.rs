@@ -195,5 +195,5 @@ pub fn read(text: &str) -> Reading {
 /// ```
 #[must_use]
 pub fn read_in(text: &str, around: &ShellContext) -> Reading {
-    read::read(read::Pending::new(text, around.clone()))
+    read::read(read::PendingText::new(text, around.clone()))
 }

@@ -26,7 +26,7 @@ const MAX_LOOKS: usize = 100_000_000;
 
 /// A text to be read, and the state in which it runs.
 #[derive(Clone, Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingText {
     pub(super) text: String,
     pub(super) folders: Vec<Word>,
     pub(super) carried: Arc<Vec<Assignment>>,
@@ -35,7 +35,7 @@ pub(super) struct Pending {
     pub(super) around: Arc<ShellContext>,
 }
 
-impl Pending {
+impl PendingText {
     pub(super) fn new(text: &str, around: ShellContext) -> Self {
         Self {
             text: text.to_owned(),
@@ -60,7 +60,7 @@ pub(super) struct Late {
 }
 
 /// Reads `first`, and every text that it leads to.
-pub(super) fn read(first: Pending) -> Reading {
+pub(super) fn read(first: PendingText) -> Reading {
     let mut reading = Reading::default();
     let mut waiting = VecDeque::from([first]);
     let (mut texts, mut total) = (0, 0);
@@ -85,7 +85,7 @@ pub(super) fn read(first: Pending) -> Reading {
     reading
 }
 
-fn read_one(next: &Pending, reading: &mut Reading, late: &mut Late) -> Vec<Pending> {
+fn read_one(next: &PendingText, reading: &mut Reading, late: &mut Late) -> Vec<PendingText> {
     let profile = ShellProfile::native(ShellDialect::Bash);
     let parsed = Parser::with_limits_and_profile(&next.text, MAX_DEPTH, MAX_BYTES * 2, profile).parse();
     if parsed.is_err() {

@@ -8,7 +8,7 @@ use shuck_ast::{
     StmtTerminator,
 };
 
-use super::read::{Late, MAX_COMMANDS, Pending, doubt};
+use super::read::{Late, MAX_COMMANDS, PendingText, doubt};
 use super::{Assignment, Command, Reading, ShellContext, Why, Word, programs, variables, wrap, writes};
 
 /// The folders that a statement may run in.
@@ -40,7 +40,7 @@ pub(super) struct Redirections {
 /// The walk through one text.
 pub(super) struct Walk<'a> {
     pub(super) source: &'a str,
-    pub(super) pending: Vec<Pending>,
+    pub(super) pending: Vec<PendingText>,
     reading: &'a mut Reading,
     /// The folders that the current statement runs in.
     pub(super) folders: Folders,
@@ -57,7 +57,7 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(from: &'a Pending, reading: &'a mut Reading) -> Self {
+    pub(super) fn new(from: &'a PendingText, reading: &'a mut Reading) -> Self {
         Self {
             source: &from.text,
             pending: Vec::new(),
@@ -124,7 +124,7 @@ impl<'a> Walk<'a> {
     pub(super) fn text(&mut self, text: String) {
         let (folders, carried, after) = (self.folders.clone(), self.carried.clone(), self.after.clone());
         let around = self.around.clone();
-        self.pending.push(Pending { text, folders, carried, after, level: self.level + 1, around });
+        self.pending.push(PendingText { text, folders, carried, after, level: self.level + 1, around });
     }
 
     pub(super) fn sequence(&mut self, body: &StmtSeq, mut folders: Folders) -> Folders {
@@ -312,7 +312,7 @@ impl<'a> Walk<'a> {
             self.prompted(&text.assignments);
             let carried = Arc::new(text.carried.iter().cloned().chain(text.assignments).collect());
             let (after, level, around) = (self.after.clone(), self.level + 1, self.around.clone());
-            self.pending.push(Pending { text: text.text, folders: text.folders, carried, after, level, around });
+            self.pending.push(PendingText { text: text.text, folders: text.folders, carried, after, level, around });
         }
         let mut left = StatementExits::same(folders);
         for mut command in started.commands {

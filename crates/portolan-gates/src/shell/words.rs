@@ -26,13 +26,13 @@ enum Piece {
 
 /// A word under construction.
 #[derive(Default)]
-struct Making {
+struct WordBuilder {
     pieces: Vec<Piece>,
     /// Whether it has quotes, so that it is a word even if it is empty.
     quoted: bool,
 }
 
-impl Making {
+impl WordBuilder {
     fn push_text(&mut self, text: &str) {
         self.pieces.extend(text.chars().map(Piece::Char));
     }
@@ -111,15 +111,15 @@ impl Walk<'_> {
         plain(&pieces).map_or(Word::Dynamic, Word::Known)
     }
 
-    fn making(&mut self, word: &Syntax) -> Making {
-        let mut making = Making::default();
+    fn making(&mut self, word: &Syntax) -> WordBuilder {
+        let mut making = WordBuilder::default();
         for (at, part) in word.parts.iter().enumerate() {
             self.part(part, at == 0, false, &mut making);
         }
         making
     }
 
-    fn part(&mut self, node: &WordPartNode, first: bool, quoted: bool, making: &mut Making) {
+    fn part(&mut self, node: &WordPartNode, first: bool, quoted: bool, making: &mut WordBuilder) {
         let raw = node.span.slice(self.source);
         match &node.kind {
             WordPart::Literal(text) if quoted => {
@@ -188,7 +188,7 @@ impl Walk<'_> {
     }
 
     /// Reads text outside quotes. A backslash makes the next character literal; patterns and `~` stay live.
-    fn literal(&mut self, raw: &str, first: bool, making: &mut Making) {
+    fn literal(&mut self, raw: &str, first: bool, making: &mut WordBuilder) {
         self.live(raw);
         let mut characters = raw.chars();
         let mut begins = first;
@@ -332,7 +332,7 @@ impl Walk<'_> {
 
     /// Returns the text of a heredoc, and reads the commands in it.
     pub(super) fn heredoc(&mut self, body: &HeredocBody) -> Word {
-        let mut making = Making::default();
+        let mut making = WordBuilder::default();
         for node in &body.parts {
             let raw = node.span.slice(self.source);
             match &node.kind {

@@ -17,7 +17,7 @@ pub(super) struct Text {
 
 /// The result of unwrapping a command.
 #[derive(Default)]
-pub(super) struct Started {
+pub(super) struct UnwrapResult {
     pub(super) commands: Vec<Command>,
     pub(super) texts: Vec<Text>,
     pub(super) doubts: Vec<(Why, String)>,
@@ -57,8 +57,8 @@ fn may_take(name: &str, option: &str) -> bool {
 const MAX_LAYERS: usize = 64;
 
 /// Removes the programs that only start something else.
-pub(super) fn unwrap(command: Command) -> Started {
-    let mut started = Started::default();
+pub(super) fn unwrap(command: Command) -> UnwrapResult {
+    let mut started = UnwrapResult::default();
     let mut waiting = vec![(command, 0)];
     while let Some((command, layers)) = waiting.pop() {
         if layers + started.commands.len() > MAX_LAYERS {
@@ -71,7 +71,7 @@ pub(super) fn unwrap(command: Command) -> Started {
     started
 }
 
-impl Started {
+impl UnwrapResult {
     fn doubt(&mut self, why: Why, command: &Command) {
         self.doubts.push((why, text_of(&command.words)));
     }

@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::source::Source;
 use portolan_gates::facts::FactError;
-use portolan_gates::merge::{Declared, Diff, Evidence, FileChange, MergeFinding, POLICY, Policy, Ruling, Text, gate};
+use portolan_gates::merge::{
+    Declarations, Diff, Evidence, FileChange, MergeFinding, POLICY, Policy, Ruling, Text, gate,
+};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -125,8 +127,8 @@ async fn declared(
     request: &Option<Request>,
     diff: &Diff,
     (base, head): (&str, &str),
-) -> Result<Declared, ServiceError> {
-    let mut declared = Declared { commits: repository.commits(base, head).await?, ..Declared::default() };
+) -> Result<Declarations, ServiceError> {
+    let mut declared = Declarations { commits: repository.commits(base, head).await?, ..Declarations::default() };
     declared.request = request.as_ref().map(|request| request.text.clone());
     for change in &diff.files {
         let is_spec = change.path.ends_with(".md") && change.path.split('/').any(|name| name.contains("spec"));

@@ -7,7 +7,7 @@ use portolan_core::diagnostic::{clip, is_unseen};
 use portolan_gates::Guidelines;
 use portolan_gates::acceptance::is_below;
 use portolan_gates::facts::{
-    Answer, Claims, FactError, ForeignRepository, ForgeRequest, Issue, Needs, PullRequest, Pushed, RequestState,
+    Answer, Claims, FactError, ForeignRepository, ForgeRequest, Issue, Needs, PullRequest, PushStatus, RequestState,
 };
 use portolan_gates::guidelines::{Forge, IssueProvider};
 use portolan_gates::references::{Target, references};
@@ -182,7 +182,7 @@ fn forge_request(found: RequestAnswer, elsewhere: Option<ForeignRepository>, nee
         from_fork: found.is_cross_repository,
         base: found.base_ref_name,
         url: found.url,
-        pushed: Pushed::Unknown,
+        pushed: PushStatus::Unknown,
         readiness,
         elsewhere,
     };

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use portolan_gates::Guidelines;
 use portolan_gates::facts::{
-    Answer, Claims, FactError, Facts, ForgeRequest, Needs, PullRequest, Pushed, TypecheckOutcome,
+    Answer, Claims, FactError, Facts, ForgeRequest, Needs, PullRequest, PushStatus, TypecheckOutcome,
 };
 
 use crate::program::own;
@@ -156,16 +156,16 @@ impl Repository {
 }
 
 /// Returns how much of the local head a pull request with the head `theirs` has.
-async fn pushed(git: &Git, ours: Option<&str>, theirs: &str) -> Pushed {
+async fn pushed(git: &Git, ours: Option<&str>, theirs: &str) -> PushStatus {
     match ours {
-        Some(ours) if ours == theirs => Pushed::All,
+        Some(ours) if ours == theirs => PushStatus::All,
         Some(ours) => match git.is_ancestor(ours, theirs).await {
-            Ok(true) => Pushed::All,
+            Ok(true) => PushStatus::All,
             // A pushed commit that is older than the local head is known here.
-            Ok(false) => Pushed::NotAll,
-            Err(_not_here) => Pushed::Unknown,
+            Ok(false) => PushStatus::NotAll,
+            Err(_not_here) => PushStatus::Unknown,
         },
-        None => Pushed::Unknown,
+        None => PushStatus::Unknown,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use std::sync::Arc;
 
-use super::super::read::{MAX_COMMANDS, Pending, doubt, read};
+use super::super::read::{MAX_COMMANDS, PendingText, doubt, read};
 use super::super::{Command, Reading, Why, Word};
 use super::actions::{Action, ConfigWrite};
 
@@ -95,7 +95,7 @@ fn named<'a>(aliases: &'a BTreeMap<String, String>, name: &str) -> Option<&'a st
 fn meant(command: &Command, alias: &Alias, text: &str) -> Option<Reading> {
     let arguments = command.words.get(alias.at + 1..).unwrap_or_default();
     let carried: Arc<Vec<_>> = Arc::new(command.carried.iter().chain(&command.assignments).cloned().collect());
-    let pending = |text: &str, folders: Vec<Word>| Pending {
+    let pending = |text: &str, folders: Vec<Word>| PendingText {
         text: text.to_owned(),
         folders,
         carried: carried.clone(),

@@ -131,7 +131,7 @@ fn unwritable(code: &'static str, place: &str, error: &io::Error) -> ServiceErro
     ServiceError::failed(code, message, "check the permissions of the project")
 }
 
-fn tell(output: Output, text: &str, policy: Option<&str>, imported: &xcoder::Imported) -> anyhow::Result<()> {
+fn tell(output: Output, text: &str, policy: Option<&str>, imported: &xcoder::ImportResult) -> anyhow::Result<()> {
     if output.is_json() {
         let notes = imported.notes.iter().map(|(source, note)| {
             let at = note.span.map(|span| source.location(span.start));
