@@ -131,7 +131,7 @@ pub use drive::{Drive, Keep, Perform, Performers};
 pub use error::{ErrorKind, ServiceError};
 pub use graphs::Graphs;
 pub use library::Library;
-pub use service::{Act, Caller, Finished, FunctionRun, How, Open, Options, Report, Request, Service, View};
+pub use service::{Act, Caller, FunctionResult, FunctionRun, How, Open, Options, Report, Request, Service, View};
 pub use states::{Assistant, Functions, Workers};
 pub use store::{Lease, MemoryStore, Record, RunId, SqliteStore, Store, StoreAt, StoreError};
 pub use tools::Tools;

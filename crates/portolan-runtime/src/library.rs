@@ -38,7 +38,7 @@ pub(crate) use family::bare;
 use folder::places;
 pub use folder::{WorkflowFile, read_definition, workflow_files};
 pub use functions::{FunctionFiles, FunctionSet, run_as};
-use given::Given;
+use given::NamedFiles;
 pub use given::is_stray;
 pub use list::{Overview, WorkflowLine, catalogue, shown};
 use seen::Lookup;
@@ -81,7 +81,7 @@ pub struct FolderContents {
 
 /// A definition and all its findings.
 #[derive(Clone, Debug)]
-pub struct Reviewed {
+pub struct DefinitionReview {
     /// The definition.
     pub source: Source,
     /// The findings, in the order of the text.
@@ -91,10 +91,10 @@ pub struct Reviewed {
 /// All definitions that can be run.
 pub struct Library {
     project: PathBuf,
-    given: Given,
+    given: NamedFiles,
     strictness: Strictness,
     external: Mutex<BTreeMap<String, PathBuf>>,
-    checked: Mutex<BTreeMap<String, Checked>>,
+    checked: Mutex<BTreeMap<String, CheckedDefinition>>,
     sources: Sources,
 }
 
@@ -105,7 +105,7 @@ impl Library {
     /// # Errors
     /// A given path cannot be read, or two files have the same id.
     pub fn new(project: &Path, given: &[PathBuf], strictness: Strictness) -> Result<Library, ServiceError> {
-        let given = Given::of(given)?;
+        let given = NamedFiles::of(given)?;
         given.refused().map_or_else(|| Ok(Library::of(project, given, strictness)), Err)
     }
 
@@ -114,10 +114,10 @@ impl Library {
     /// # Errors
     /// A given path cannot be read.
     pub fn with_clashes(project: &Path, given: &[PathBuf], strictness: Strictness) -> Result<Library, ServiceError> {
-        Ok(Library::of(project, Given::of(given)?.without_strays(), strictness))
+        Ok(Library::of(project, NamedFiles::of(given)?.without_strays(), strictness))
     }
 
-    fn of(project: &Path, given: Given, strictness: Strictness) -> Library {
+    fn of(project: &Path, given: NamedFiles, strictness: Strictness) -> Library {
         Library {
             project: project.to_owned(),
             given,
@@ -147,7 +147,7 @@ impl Library {
         if let Some((definition, _)) = known.filter(|(_, seen)| seen.is_current(self)) {
             return Ok(definition);
         }
-        let Examined { source, workflow, faults, family, .. } = self.examine(id, self.strictness)?;
+        let Examination { source, workflow, faults, family, .. } = self.examine(id, self.strictness)?;
         let ambiguous = |message: &String| {
             ServiceError::of(ErrorKind::InvalidDefinition, "invalid_definition", message, "rename one of them")
         };
@@ -162,7 +162,7 @@ impl Library {
     }
 
     /// Reads the workflow called `id` and what it runs, and checks it.
-    fn examine(&self, id: &str, strictness: Strictness) -> Result<Examined, ServiceError> {
+    fn examine(&self, id: &str, strictness: Strictness) -> Result<Examination, ServiceError> {
         let mut family = self.family();
         let (source, origin) = self.note(&mut family.seen, Lookup::Name { by: id.to_owned(), name: id.to_owned() })?;
         let (file, faults) = ParsedText::all(&source, self.strictness);
@@ -170,7 +170,7 @@ impl Library {
         self.complete(&mut family, id, run);
         let find = |name: &str| family.members.get(name);
         let (workflow, faults) = find(id).map_or((None, faults), |root| root.check(&find, strictness));
-        Ok(Examined { source, origin, workflow, faults, family })
+        Ok(Examination { source, origin, workflow, faults, family })
     }
 
     /// Looks up a source, and notes the lookup.
@@ -336,9 +336,9 @@ impl Library {
     ///
     /// # Errors
     /// It is unknown, or its file cannot be read.
-    pub fn review(&self, id: &str) -> Result<Reviewed, ServiceError> {
-        let Examined { source, faults, .. } = self.examine(id, self.strictness)?;
-        Ok(Reviewed { source, faults })
+    pub fn review(&self, id: &str) -> Result<DefinitionReview, ServiceError> {
+        let Examination { source, faults, .. } = self.examine(id, self.strictness)?;
+        Ok(DefinitionReview { source, faults })
     }
 
     /// Returns a workflow for drawing. It may have faults: it is read leniently.
@@ -346,16 +346,16 @@ impl Library {
     /// # Errors
     /// It is unknown, or cannot even be drawn.
     pub fn drawable(&self, id: &str) -> Result<(Workflow, Origin), ServiceError> {
-        let Examined { source, origin, workflow, faults, .. } = self.examine(id, Strictness::Lenient)?;
+        let Examination { source, origin, workflow, faults, .. } = self.examine(id, Strictness::Lenient)?;
         workflow.map(|workflow| (workflow, origin)).ok_or_else(|| faulty(id, &source, &faults))
     }
 }
 
 /// A sound definition, and its lookups.
-type Checked = (Arc<Definition>, Arc<Lookups>);
+type CheckedDefinition = (Arc<Definition>, Arc<Lookups>);
 
 /// The result of reading and checking a workflow.
-struct Examined {
+struct Examination {
     source: Source,
     origin: Origin,
     workflow: Option<Workflow>,

@@ -50,15 +50,15 @@ pub(crate) fn server_started(server: &str, began: Instant, code: Option<&str>) {
 }
 
 /// An effect that is being performed.
-pub(crate) struct Performing {
+pub(crate) struct EffectTimer {
     id: EffectId,
     kind: &'static str,
     began: Instant,
 }
 
-impl Performing {
-    pub(crate) fn begin(id: &EffectId, kind: &'static str) -> Performing {
-        Performing { id: id.clone(), kind, began: Instant::now() }
+impl EffectTimer {
+    pub(crate) fn begin(id: &EffectId, kind: &'static str) -> EffectTimer {
+        EffectTimer { id: id.clone(), kind, began: Instant::now() }
     }
 
     pub(crate) fn done(self, result: &str) {

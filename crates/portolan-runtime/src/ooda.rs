@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::catalog;
 use crate::definition::{Bundle, Definition, ParsedText};
 use crate::error::{ErrorKind, ServiceError};
-use crate::service::{Finished, FunctionRun, How, Service};
+use crate::service::{FunctionResult, FunctionRun, How, Service};
 
 /// The id in the catalogue.
 pub const ID: &str = "ooda";
@@ -102,7 +102,7 @@ fn faulty(why: &str) -> ServiceError {
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub async fn run_ooda(service: &Service, ooda: &Ooda, how: How) -> Result<Finished, ServiceError> {
+pub async fn run_ooda(service: &Service, ooda: &Ooda, how: How) -> Result<FunctionResult, ServiceError> {
     let (definition, input) = (ooda.definition()?, ooda.input());
     service.drive(FunctionRun::Called { definition, input, by: Actor::Engine }, how).await
 }

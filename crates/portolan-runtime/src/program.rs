@@ -129,7 +129,7 @@ mod unix {
     const COMPLAINT_BYTES: usize = 4 * 1024;
 
     /// A running program. Dropping it kills its group.
-    struct Running {
+    struct RunningProgram {
         _group: Group,
         stdin: ChildStdin,
         ended: JoinHandle<io::Result<ExitStatus>>,
@@ -160,7 +160,7 @@ mod unix {
         }
     }
 
-    fn start(program: &Path, question: &Question<'_>) -> io::Result<Running> {
+    fn start(program: &Path, question: &Question<'_>) -> io::Result<RunningProgram> {
         let mut child = Command::new(program)
             .args(question.arguments)
             .current_dir(question.folder)
@@ -174,7 +174,7 @@ mod unix {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (group, ended) = Group::lead(child);
         let no_pipe = || io::Error::other("there is no pipe");
-        Ok(Running {
+        Ok(RunningProgram {
             _group: group,
             stdin: ChildStdin::from_std(stdin.ok_or_else(no_pipe)?)?,
             ended,
@@ -184,8 +184,8 @@ mod unix {
     }
 
     /// Returns the output, or `None` if it was too large.
-    async fn finish(running: Running, question: &Question<'_>) -> io::Result<Option<Raw>> {
-        let Running { _group, mut stdin, ended, mut stdout, mut stderr } = running;
+    async fn finish(running: RunningProgram, question: &Question<'_>) -> io::Result<Option<Raw>> {
+        let RunningProgram { _group, mut stdin, ended, mut stdout, mut stderr } = running;
         let told = async {
             // A program may close its input early.
             let _closed = stdin.write_all(question.input).await;

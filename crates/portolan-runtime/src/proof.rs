@@ -52,7 +52,7 @@ pub fn findings(workflow: &Workflow, effort: Effort) -> (Vec<Diagnostic>, bool) 
 
 /// The result of replaying a run.
 #[derive(Debug)]
-pub struct Replayed {
+pub struct ReplayResult {
     /// The history, one line per event.
     pub lines: Vec<String>,
     /// The nodes at which the run then is, each with the possible moves.
@@ -64,11 +64,11 @@ pub struct Replayed {
 }
 
 /// Replays the events of a run with this definition, until the engine refuses one. Performs no effects.
-pub fn replay(workflow: &Workflow, told: &Counterexample) -> Replayed {
-    let mut replayed = Replayed { lines: Vec::new(), at: Vec::new(), is_over: false, refused: None };
+pub fn replay(workflow: &Workflow, told: &Counterexample) -> ReplayResult {
+    let mut replayed = ReplayResult { lines: Vec::new(), at: Vec::new(), is_over: false, refused: None };
     let changes = match open(workflow, &told.opening) {
         Ok(changes) => changes,
-        Err(rejection) => return Replayed { refused: Some(rejection), ..replayed },
+        Err(rejection) => return ReplayResult { refused: Some(rejection), ..replayed },
     };
     let Some(mut run) = Run::fold(&changes) else { return replayed };
     for event in &told.events {

@@ -18,7 +18,7 @@ use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::{Control, ExecutionObserver, Outcome, Phase};
 use portolan_runtime::graphs::Graphs;
 use portolan_runtime::servers::PoolOptions;
-use portolan_runtime::service::{Caller, Finished, Fork, How, Interrupted, Options, Service, StoreAt};
+use portolan_runtime::service::{Caller, Fork, FunctionResult, How, InterruptionPolicy, Options, Service, StoreAt};
 use portolan_runtime::store::{NewRun, Record, RunId};
 use portolan_runtime::tools::{RecordedAnswers, ScriptedAnswer, Tools};
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ impl World {
         loaded.functions.called(Some(tool)).expect("it is there").clone()
     }
 
-    async fn call(&self, definition: &Arc<Definition>, input: Value, how: How, kept: bool) -> Finished {
+    async fn call(&self, definition: &Arc<Definition>, input: Value, how: How, kept: bool) -> FunctionResult {
         let call = FunctionCall { definition: definition.clone(), input, by: Actor::Engine, how, kept };
         self.service.call_function(call).await.expect("it is driven")
     }
@@ -169,7 +169,7 @@ async fn after_a_crash_at_any_event_the_run_goes_on_and_no_settled_call_is_made_
         // What was answered is gone with the old process: the answers of the items that are left are the last ones.
         let tools = remaining(&records[..kept]);
         let how = How { watch: Some(watch), ..How::with(tools) };
-        let finished = world.service.resume_function(&id, Interrupted::Repeat, how).await.expect("it goes on");
+        let finished = world.service.resume_function(&id, InterruptionPolicy::Repeat, how).await.expect("it goes on");
         assert_eq!(finished.outcome, expected(), "after {kept} records");
         assert_eq!(*calls.lock().expect("no panic"), 6 - before, "after {kept} records");
     }
@@ -205,7 +205,7 @@ async fn a_fork_has_the_time_that_its_past_has_left() {
         let fork = world.service.fork(&address, Fork::at(kept as u64), &caller).await.expect("it is forked");
         let Address::Stored(id) = fork.address else { panic!("it is in the store") };
         let how = How::with(remaining(&records[..kept]));
-        let finished = world.service.resume_function(&id, Interrupted::Repeat, how).await.expect("it goes on");
+        let finished = world.service.resume_function(&id, InterruptionPolicy::Repeat, how).await.expect("it goes on");
         assert_eq!(finished.outcome, expected(), "after {kept} records");
     }
 }
@@ -243,15 +243,15 @@ async fn an_interrupted_call_is_a_question_unless_repeating_does_no_harm() {
     // Opened, the entry executed, and the first call on its way.
     let id = cut(&world, &definition, &records, 3).await;
     let how = || How::with(written());
-    let refused = world.service.resume_function(&id, Interrupted::Ask, how()).await.expect_err("it asks");
+    let refused = world.service.resume_function(&id, InterruptionPolicy::Ask, how()).await.expect_err("it asks");
     assert_eq!(refused.code, "interrupted");
-    let failed = world.service.resume_function(&id, Interrupted::Fail, how()).await.expect("it goes on");
+    let failed = world.service.resume_function(&id, InterruptionPolicy::Fail, how()).await.expect("it goes on");
     let Outcome::Failed(fault) = failed.outcome else { panic!("{:?}", failed.outcome) };
     assert_eq!((fault.node.as_str(), fault.code.as_str()), ("first", "interrupted"));
     let harmless = GRAPH.replace("args: {v: {expr: $.entry.v}}", "args: {v: {expr: $.entry.v}}, idempotent: true");
     let definition = world.definition(&harmless, "outer");
     let id = cut(&world, &definition, &records, 3).await;
-    let finished = world.service.resume_function(&id, Interrupted::Ask, how()).await.expect("it goes on");
+    let finished = world.service.resume_function(&id, InterruptionPolicy::Ask, how()).await.expect("it goes on");
     assert_eq!(finished.outcome, expected());
 }
 

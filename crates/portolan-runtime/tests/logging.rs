@@ -15,7 +15,7 @@ use portolan_core::run::Actor;
 use portolan_runtime::drive::{Control, Phase};
 use portolan_runtime::graphs::Graphs;
 use portolan_runtime::servers::PoolOptions;
-use portolan_runtime::service::{How, Interrupted, Open};
+use portolan_runtime::service::{How, InterruptionPolicy, Open};
 use portolan_runtime::tools::Tools;
 use seen::Seen;
 use serde_json::json;
@@ -95,7 +95,7 @@ fn a_function_and_its_servers() {
             let meanwhile = async {
                 assert_eq!(control.paused().await, Phase::Paused);
                 let run = service.live()[0].run.clone();
-                let refused = service.resume_function(&run, Interrupted::Ask, How::default()).await;
+                let refused = service.resume_function(&run, InterruptionPolicy::Ask, How::default()).await;
                 assert_eq!(refused.expect_err("it is driven").code, "under_way");
                 control.resume().expect("it is paused");
             };

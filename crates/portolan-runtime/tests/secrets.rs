@@ -21,7 +21,7 @@ use portolan_runtime::carrier::Address;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::{ExecutionObserver, Outcome};
 use portolan_runtime::library::FunctionFiles;
-use portolan_runtime::service::{Caller, Finished, How, Interrupted, Open, Options, Service};
+use portolan_runtime::service::{Caller, FunctionResult, How, InterruptionPolicy, Open, Options, Service};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{RecordedAnswers, ScriptedAnswer, Tools};
 use serde_json::{Value, json};
@@ -129,7 +129,7 @@ fn definition(service: &Service, tool: &str) -> Arc<Definition> {
     loaded.called(Some(tool)).expect("it is there").clone()
 }
 
-async fn call(service: &Service, tool: &str, input: Value, how: How) -> Finished {
+async fn call(service: &Service, tool: &str, input: Value, how: How) -> FunctionResult {
     let definition = definition(service, tool);
     let call = FunctionCall { definition, input, by: Actor::Engine, how, kept: true };
     service.call_function(call).await.expect("it is driven")
@@ -182,7 +182,7 @@ async fn after_a_kill_in_the_middle_nothing_is_readable_and_the_run_goes_on() {
         let [line] = &service.list(true, 10).await.expect("it lists")[..] else { panic!("there is one run") };
         assert_eq!((line.step.as_str(), line.workflow.as_str()), (at, "login"));
         let id = RunId::parse(&line.run).expect("a handle");
-        let resumed = service.resume_function(&id, Interrupted::Repeat, How::with(answers())).await;
+        let resumed = service.resume_function(&id, InterruptionPolicy::Repeat, How::with(answers())).await;
         assert_eq!(resumed.expect("it goes on").outcome, expected());
         world.assert_sealed();
     }
@@ -196,7 +196,7 @@ async fn without_the_key_a_run_is_listed_and_what_is_missing_is_said() {
     std::fs::rename(world.key_file(), &away).expect("it is there");
     let line = service.list(true, 10).await.expect("it lists without a key").remove(0);
     let id = RunId::parse(&line.run).expect("a handle");
-    let refused = service.resume_function(&id, Interrupted::Repeat, How::with(answers())).await;
+    let refused = service.resume_function(&id, InterruptionPolicy::Repeat, How::with(answers())).await;
     let error = refused.expect_err("its key is not there");
     let told = error.to_string().replace(&world.home.path().display().to_string(), "HOME").replace(id.as_str(), "ID");
     assert_eq!(error.code, "store_unavailable");
@@ -207,11 +207,11 @@ async fn without_the_key_a_run_is_listed_and_what_is_missing_is_said() {
     );
     // Another run makes another key, which opens nothing of the first one.
     call(&service, "login", input(), How::with(answers())).await;
-    let refused = service.resume_function(&id, Interrupted::Repeat, How::with(answers())).await;
+    let refused = service.resume_function(&id, InterruptionPolicy::Repeat, How::with(answers())).await;
     let error = refused.expect_err("another key is there");
     assert!(error.message.contains("is sealed with a key that the key file"), "{error}");
     std::fs::rename(away, world.key_file()).expect("it is put back");
-    let resumed = service.resume_function(&id, Interrupted::Repeat, How::with(answers())).await;
+    let resumed = service.resume_function(&id, InterruptionPolicy::Repeat, How::with(answers())).await;
     assert_eq!(resumed.expect("it goes on").outcome, expected());
 }
 

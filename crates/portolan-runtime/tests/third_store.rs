@@ -20,11 +20,11 @@ use portolan_runtime::drive::{self, Control, Phase};
 use portolan_runtime::graphs::Graphs;
 use portolan_runtime::servers::PoolOptions;
 use portolan_runtime::service::{
-    Act, Caller, How, Interrupted, Open, Options, Report, Request, RunCarrier, Service, States, StoreAt,
+    Act, Caller, How, InterruptionPolicy, Open, Options, Report, Request, RunCarrier, Service, States, StoreAt,
 };
 use portolan_runtime::store::{
-    Digest, Entry, Lease, ListFilter, Lost, NewRun, PageRequest, Record, Reply, RunId, Store, StoreError, StoredRun,
-    Summary, contract,
+    Digest, Entry, Lease, ListFilter, LossFuture, NewRun, PageRequest, Record, Reply, RunId, Store, StoreError,
+    StoredRun, Summary, contract,
 };
 use seen::Seen;
 use serde_json::json;
@@ -285,7 +285,7 @@ impl Renewed {
 }
 
 impl Lease for Renewed {
-    fn lost(&self) -> Lost<'_> {
+    fn lost(&self) -> LossFuture<'_> {
         let mut lost = self.lost.clone();
         Box::pin(async move {
             if lost.wait_for(|lost| *lost).await.is_err() {
@@ -412,7 +412,7 @@ async fn a_lease_that_is_lost() {
     let interfered = async {
         assert_eq!(control.paused().await, Phase::Paused);
         let run = database.list(ListFilter::default()).await.expect("it lists")[0].id.clone();
-        let refused = other.service.resume_function(&run, Interrupted::Ask, How::default()).await;
+        let refused = other.service.resume_function(&run, InterruptionPolicy::Ask, How::default()).await;
         let refused = refused.expect_err("it is driven");
         assert_eq!(refused.code, "under_way");
         assert_eq!(refused.message, format!("the run `{run}` is running in machine one"));
@@ -421,6 +421,7 @@ async fn a_lease_that_is_lost() {
     };
     let (driven, run) = tokio::join!(one.service.call_function(call), interfered);
     assert_eq!(driven.expect_err("it may drive no longer").code, "lease_lost");
-    let resumed = other.service.resume_function(&run, Interrupted::Ask, How::default()).await.expect("it goes on");
+    let resumed =
+        other.service.resume_function(&run, InterruptionPolicy::Ask, How::default()).await.expect("it goes on");
     assert_eq!(resumed.outcome, drive::Outcome::Done(Some(Arc::new(json!({"twice": 42})))));
 }

@@ -29,7 +29,7 @@ use portolan_core::run::Actor;
 use portolan_core::source::Source;
 use portolan_runtime::definition::{Bundle, Definition, ParsedText};
 use portolan_runtime::drive::Outcome;
-use portolan_runtime::models::{Answering, Model, ModelQuestion, ModelSetup, Sink, open};
+use portolan_runtime::models::{AnswerFuture, Model, ModelQuestion, ModelSetup, Sink, open};
 use portolan_runtime::service::{How, Options, Service, StoreAt};
 use portolan_runtime::states::{ModelBindings, Workers};
 use serde_json::{Value, json};
@@ -112,7 +112,7 @@ impl Model for Instantly {
         "instantly"
     }
 
-    fn ask<'a>(&'a self, _: ModelQuestion<'a>, _: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, _: ModelQuestion<'a>, _: Option<&'a dyn Sink>) -> AnswerFuture<'a> {
         let usage = Usage { input: Some(3), output: Some(2), ..Usage::default() };
         let message = Message::text(Role::Assistant, "fine");
         Box::pin(async move {

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::error::AuditError;
 use super::filter::Filter;
 use super::line::{Line, MAX_LINE_BYTES};
-use super::segments::{Open, Segments};
+use super::segments::{OpenSegment, Segments};
 
 const BLOCK: u64 = 32 * 1024;
 
@@ -145,7 +145,7 @@ impl Newest {
     }
 }
 
-fn backwards(open: Open) -> Result<Backwards, AuditError> {
+fn backwards(open: OpenSegment) -> Result<Backwards, AuditError> {
     Backwards::of(open.file, open.len).map_err(|error| AuditError::unreadable(&open.segment.path, &error))
 }
 

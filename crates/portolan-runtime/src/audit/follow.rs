@@ -7,7 +7,7 @@ use super::error::AuditError;
 use super::filter::Filter;
 use super::line::Line;
 use super::read::{Forwards, Piece};
-use super::segments::{Open, Segments};
+use super::segments::{OpenSegment, Segments};
 use super::turn;
 
 /// A reader that polls a log.
@@ -33,7 +33,7 @@ pub fn follow(path: &Path, filter: &Filter) -> Result<Follow, AuditError> {
 }
 
 /// Returns the length of a file up to its last newline. The rest may yet become a line.
-fn whole(open: Open) -> Result<u64, AuditError> {
+fn whole(open: OpenSegment) -> Result<u64, AuditError> {
     let failed = |error| AuditError::unreadable(&open.segment.path, &error);
     let mut back = Backwards::of(open.file, open.len).map_err(failed)?;
     let torn = if back.torn { back.next().map_err(failed)? } else { None };
@@ -60,7 +60,7 @@ impl Follow {
     }
 
     /// Returns the files that may have new lines. The first one is the partially read file.
-    fn files(&self) -> Result<(u64, Vec<Open>), AuditError> {
+    fn files(&self) -> Result<(u64, Vec<OpenSegment>), AuditError> {
         let _turn = turn::to_read(&self.path);
         let mut segments = Segments::unlocked(&self.path)?;
         let full = segments.full.last().copied().unwrap_or(0);
@@ -73,7 +73,7 @@ impl Follow {
     }
 
     /// Reads a file from `begin` on, and returns the offset after its last whole line.
-    fn rest(&self, open: Open, begin: u64, lines: &mut Vec<Line>) -> Result<u64, AuditError> {
+    fn rest(&self, open: OpenSegment, begin: u64, lines: &mut Vec<Line>) -> Result<u64, AuditError> {
         // A file that became shorter was rewritten.
         let begin = if open.len < begin { 0 } else { begin };
         let mut forwards = Forwards::from(open, begin)?;

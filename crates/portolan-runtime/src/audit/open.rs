@@ -16,12 +16,12 @@ use super::turn;
 #[derive(Debug)]
 pub(crate) struct OpenLog {
     log: Log,
-    held: Mutex<Option<Held>>,
+    held: Mutex<Option<OpenFiles>>,
 }
 
 /// The open files, with the identities by which a replaced file is noticed.
 #[derive(Debug)]
-struct Held {
+struct OpenFiles {
     lock: File,
     lock_path: PathBuf,
     lock_id: FileId,
@@ -82,16 +82,16 @@ impl OpenLog {
         self.log.append(entries, durability)?;
         if held.is_none() {
             // What cannot be held is opened again each time.
-            *held = Held::of(&self.log).ok().flatten();
+            *held = OpenFiles::of(&self.log).ok().flatten();
         }
         Ok(())
     }
 }
 
-impl Held {
+impl OpenFiles {
     /// Opens the files of a log that was just written, and thus checked. `None` if the log is not directly in a folder
     /// of the project, where more than the folder would have to be checked at each append.
-    fn of(log: &Log) -> io::Result<Option<Held>> {
+    fn of(log: &Log) -> io::Result<Option<OpenFiles>> {
         if !log.is_in_folder_of_project() {
             return Ok(None);
         }
@@ -104,7 +104,7 @@ impl Held {
             return Ok(None);
         };
         let end = end_of(&file, log.path()).map_err(|error| io::Error::other(error.message))?;
-        Ok(end.intact().map(|link| Held { lock, lock_path, lock_id, file, file_id, folder_id, len, link }))
+        Ok(end.intact().map(|link| OpenFiles { lock, lock_path, lock_id, file, file_id, folder_id, len, link }))
     }
 
     /// Appends entries. Returns `false` if that cannot be done with these files, or not now.

@@ -9,7 +9,7 @@ use super::back::newest;
 use super::error::AuditError;
 use super::filter::Filter;
 use super::line::{Line, MAX_LINE_BYTES};
-use super::segments::{Open, Segment, Segments};
+use super::segments::{OpenSegment, Segment, Segments};
 
 /// The bytes between two newlines.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,15 +33,15 @@ pub(super) struct Forwards {
 }
 
 impl Forwards {
-    pub(super) fn of(open: Open) -> Forwards {
+    pub(super) fn of(open: OpenSegment) -> Forwards {
         Forwards { segment: open.segment, pieces: 0, end: 0, reader: BufReader::new(open.file.take(open.len)) }
     }
 
     /// Reads the lines from the offset `begin`, at which a line begins.
-    pub(super) fn from(mut open: Open, begin: u64) -> Result<Forwards, AuditError> {
+    pub(super) fn from(mut open: OpenSegment, begin: u64) -> Result<Forwards, AuditError> {
         open.file.seek(SeekFrom::Start(begin)).map_err(|error| AuditError::unreadable(&open.segment.path, &error))?;
         let len = open.len - begin;
-        Ok(Forwards { end: begin, ..Forwards::of(Open { len, ..open }) })
+        Ok(Forwards { end: begin, ..Forwards::of(OpenSegment { len, ..open }) })
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Piece>, AuditError> {

@@ -22,11 +22,11 @@ pub(super) struct End {
     /// Its last line.
     pub(super) link: Link,
     /// The repair of the bytes after that line, and the entry that records it.
-    mending: Option<(Mending, LogEntry)>,
+    mending: Option<(Repair, LogEntry)>,
 }
 
 #[derive(Debug)]
-enum Mending {
+enum Repair {
     /// Half a line, which was never acknowledged, is cut off at this offset.
     Cut(u64),
     /// A line that lacks only its newline gets one.
@@ -94,14 +94,14 @@ impl Debris {
             Some(piece) if lines == 0 => {
                 let whole = piece.bytes.as_deref().and_then(Line::parse);
                 match whole.filter(|line| line.seq == link.seq + 1 && line.prev == link.digest) {
-                    Some(line) => End::mended(Link::after(&line), Mending::Terminate, told("terminated", &piece, len)),
-                    None => End::mended(link, Mending::Cut(piece.at), told("cut", &piece, len)),
+                    Some(line) => End::mended(Link::after(&line), Repair::Terminate, told("terminated", &piece, len)),
+                    None => End::mended(link, Repair::Cut(piece.at), told("cut", &piece, len)),
                 }
             }
-            Some(piece) => End::mended(link, Mending::Cut(piece.at), told("cut", &piece, len)),
+            Some(piece) => End::mended(link, Repair::Cut(piece.at), told("cut", &piece, len)),
             None if lines > 0 => {
                 let data = json!({ "done": "passed-over", "lines": lines });
-                End::mended(link, Mending::PassOver, LogEntry::of(Kind::LogRepaired, data))
+                End::mended(link, Repair::PassOver, LogEntry::of(Kind::LogRepaired, data))
             }
             None => End { link, mending: None },
         }
@@ -114,7 +114,7 @@ fn told(done: &str, piece: &Piece, len: u64) -> LogEntry {
 }
 
 impl End {
-    fn mended(link: Link, mending: Mending, entry: LogEntry) -> End {
+    fn mended(link: Link, mending: Repair, entry: LogEntry) -> End {
         End { link, mending: Some((mending, entry)) }
     }
 
@@ -127,9 +127,9 @@ impl End {
     pub(super) fn mend(&mut self, mut file: &File) -> io::Result<Option<LogEntry>> {
         let Some((mending, entry)) = self.mending.take() else { return Ok(None) };
         match mending {
-            Mending::Cut(at) => file.set_len(at)?,
-            Mending::Terminate => file.write_all(b"\n")?,
-            Mending::PassOver => {}
+            Repair::Cut(at) => file.set_len(at)?,
+            Repair::Terminate => file.write_all(b"\n")?,
+            Repair::PassOver => {}
         }
         Ok(Some(entry))
     }

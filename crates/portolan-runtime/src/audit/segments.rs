@@ -25,12 +25,12 @@ pub(super) struct Segments {
     /// The numbers of the full files, in order.
     pub(super) full: Vec<u64>,
     /// The current file, up to its length at that moment.
-    pub(super) current: Option<Open>,
+    pub(super) current: Option<OpenSegment>,
 }
 
 /// A file, and the length that is read of it.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct OpenSegment {
     pub(super) segment: Segment,
     pub(super) file: File,
     pub(super) len: u64,
@@ -51,15 +51,15 @@ impl Segments {
     }
 
     /// Opens a full file. Returns `None` if it was removed.
-    pub(super) fn open(&self, number: u64) -> Result<Option<Open>, AuditError> {
+    pub(super) fn open(&self, number: u64) -> Result<Option<OpenSegment>, AuditError> {
         opened(Segment { number: Some(number), path: numbered(&self.path, number) })
     }
 }
 
-fn opened(segment: Segment) -> Result<Option<Open>, AuditError> {
+fn opened(segment: Segment) -> Result<Option<OpenSegment>, AuditError> {
     let Some(file) = place::open_to_read(&segment.path)? else { return Ok(None) };
     let len = file.metadata().map_err(|error| AuditError::unreadable(&segment.path, &error))?.len();
-    Ok(Some(Open { segment, file, len }))
+    Ok(Some(OpenSegment { segment, file, len }))
 }
 
 /// Returns the numbers of the full files, in order.

@@ -44,7 +44,7 @@ pub struct ToolName<'p> {
 }
 
 /// A file after a change.
-pub(super) struct Planned {
+pub(super) struct PlannedFile {
     /// The text, without a byte order mark.
     pub(super) text: String,
     /// The name of the changed tool after the change.
@@ -187,7 +187,7 @@ impl Present {
     }
 
     /// Returns the text of the file after a change.
-    pub(super) fn planned(&self, change: &Change) -> Result<Planned, DefinitionError> {
+    pub(super) fn planned(&self, change: &Change) -> Result<PlannedFile, DefinitionError> {
         let (wanted, name) = self.wanted(change)?;
         let text = self.written(&wanted).map_err(|unfit| {
             let message =
@@ -197,7 +197,7 @@ impl Present {
         let (tree, _) = source::parse(&Source::new(&*self.source.name, &text));
         let after = Present { source: Source::new(&*self.source.name, &text), mark: self.mark, exists: true, tree };
         let span = after.span_of(&name);
-        Ok(Planned { text, name, span })
+        Ok(PlannedFile { text, name, span })
     }
 
     /// Returns the position of a tool's text: the whole file if the nodes are beside the tools.

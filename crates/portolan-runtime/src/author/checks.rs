@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::source::{Source, Span};
 
-use super::change::{Planned, Present};
+use super::change::{PlannedFile, Present};
 use super::{Author, refused};
 use crate::definition::{DefinitionError, Findings};
 use crate::library::Library;
@@ -14,7 +14,7 @@ use crate::library::Library;
 const READ_OTHERWISE: [&str; 2] = ["literal-expression", "old-spelling"];
 
 /// The findings in a file after a change.
-pub(super) struct Checked {
+pub(super) struct FileFindings {
     pub(super) findings: Findings,
     pub(super) sound: bool,
 }
@@ -31,13 +31,13 @@ impl Author {
         &self,
         library: &Library,
         present: &Present,
-        planned: &Planned,
-    ) -> Result<Checked, DefinitionError> {
+        planned: &PlannedFile,
+    ) -> Result<FileFindings, DefinitionError> {
         let source = Source::new(&*present.source.name, &planned.text);
         let (findings, sound) = self.found(library, &source)?;
         let before = if present.exists() { self.found(library, &present.source)?.0 } else { Vec::new() };
         accept(&before, &findings, planned.span)?;
-        Ok(Checked { findings, sound })
+        Ok(FileFindings { findings, sound })
     }
 
     fn found(&self, library: &Library, source: &Source) -> Result<(Findings, bool), DefinitionError> {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::change::{GRAPHS, Present};
 use super::operations::{self, Step};
-use super::save::{Saved, save_at};
+use super::save::{SaveResult, save_at};
 use super::whole::{Whole, graphs_of};
 use super::{Author, checks, refused};
 use crate::definition::{DefinitionError, Findings};
@@ -31,7 +31,7 @@ pub struct Edit {
 
 /// The result of an edit.
 #[derive(Debug)]
-pub struct Edited {
+pub struct EditResult {
     /// The revision of the texts on disk. A trial does not change it, so the following edit can use it.
     pub revision: Digest,
     /// The changed files: each with its name, its text before, and after. `None` if it does not exist.
@@ -50,7 +50,7 @@ impl Author {
     /// # Errors
     /// The definition has another revision, an operation cannot be performed, or the operations would bring faults.
     /// Nothing was written.
-    pub async fn edit(&self, library: &Library, wanted: &Edit) -> Result<Edited, DefinitionError> {
+    pub async fn edit(&self, library: &Library, wanted: &Edit) -> Result<EditResult, DefinitionError> {
         let steps = operations::read(&wanted.operations)?;
         let before = self.whole(library)?;
         if before.revision.as_str() != wanted.revision {
@@ -64,11 +64,11 @@ impl Author {
         if !wanted.is_trial {
             let wished = files.iter().map(|(name, _, after)| (name.clone(), after.clone())).collect();
             match save_at(&self.file, &wanted.revision, wished).await? {
-                Saved::Written(_) => revision = after.revision.clone(),
-                Saved::Changed(_) => return Err(self.stale()),
+                SaveResult::Written(_) => revision = after.revision.clone(),
+                SaveResult::Changed(_) => return Err(self.stale()),
             }
         }
-        Ok(Edited {
+        Ok(EditResult {
             files: files.into_iter().filter(|(_, before, after)| before != after).collect(),
             nodes,
             findings: after.findings(),

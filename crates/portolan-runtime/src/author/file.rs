@@ -62,7 +62,7 @@ pub(super) fn read(file: &Path) -> Result<Option<String>, ServiceError> {
 }
 
 /// A file locked for writing. Dropping it releases the lock.
-pub(crate) struct Locked {
+pub(crate) struct LockedFile {
     file: PathBuf,
     target: PathBuf,
     folder: PathBuf,
@@ -71,18 +71,18 @@ pub(crate) struct Locked {
     turn: Arc<File>,
 }
 
-impl Locked {
-    pub(crate) async fn wait(file: &Path) -> Result<Locked, ServiceError> {
-        Locked::among(&[], file).await
+impl LockedFile {
+    pub(crate) async fn wait(file: &Path) -> Result<LockedFile, ServiceError> {
+        LockedFile::among(&[], file).await
     }
 
     /// Locks a file in addition to others: a writer of several files holds all locks until the last is written.
-    pub(super) async fn among(held: &[Locked], file: &Path) -> Result<Locked, ServiceError> {
+    pub(super) async fn among(held: &[LockedFile], file: &Path) -> Result<LockedFile, ServiceError> {
         let target = place(file)?;
         let folder = disk::folder_of(&target).to_owned();
         if let Some(beside) = held.iter().find(|held| held.folder == folder) {
             let turn = Arc::clone(&beside.turn);
-            return Ok(Locked { file: file.to_owned(), target, folder, tries: 0, turn });
+            return Ok(LockedFile { file: file.to_owned(), target, folder, tries: 0, turn });
         }
         let turn = turn_unseen(&folder, WAIT).await.map_err(|why| match why {
             NoTurn::Failed(error) => unwritable(file, &error),
@@ -92,7 +92,7 @@ impl Locked {
                 ServiceError::failed("busy", message, help)
             }
         })?;
-        Ok(Locked { file: file.to_owned(), target, folder, tries: 0, turn: Arc::new(turn) })
+        Ok(LockedFile { file: file.to_owned(), target, folder, tries: 0, turn: Arc::new(turn) })
     }
 
     pub(crate) fn read(&self) -> Result<Option<String>, ServiceError> {

@@ -32,12 +32,12 @@ use crate::servers::PoolOptions;
 use crate::service::Service;
 
 pub use change::{Change, Present, ToolName};
-pub use edit::{Edit, Edited};
-pub(crate) use file::Locked;
+pub use edit::{Edit, EditResult};
+pub(crate) use file::LockedFile;
 pub use operations::MAX_OPERATIONS;
-pub use places::{Moving, Places, forget, keep};
+pub use places::{MoveTarget, Places, forget, keep};
 pub(crate) use save::MARK;
-pub use save::{OnDisk, Saved, save};
+pub use save::{OnDisk, SaveResult, save};
 pub use servers::ServerList;
 pub use template::template;
 pub use whole::{Whole, edge_names};
@@ -104,7 +104,7 @@ impl Author {
         change: Change,
         revision: Option<&str>,
     ) -> Result<AppliedChange, DefinitionError> {
-        let mut locked = file::Locked::wait(&self.file).await?;
+        let mut locked = file::LockedFile::wait(&self.file).await?;
         loop {
             let text = locked.read()?;
             let present = Present::of(&self.file, text.as_deref())?;
@@ -114,7 +114,7 @@ impl Author {
             if locked.replace(text.as_deref(), &present.whole(&planned.text))? {
                 let after = Present::of(&self.file, Some(&planned.text))?;
                 let revision = after.tool(&planned.name).ok().and_then(|tool| after.revision(&tool));
-                let checks::Checked { findings, sound } = checked;
+                let checks::FileFindings { findings, sound } = checked;
                 return Ok(AppliedChange { name: planned.name, revision, findings, sound });
             }
         }

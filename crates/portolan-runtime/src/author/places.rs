@@ -35,7 +35,7 @@ pub struct Places {
 
 /// The file and the flow whose nodes are moved.
 #[derive(Clone, Copy, Debug)]
-pub struct Moving<'m> {
+pub struct MoveTarget<'m> {
     /// The project.
     pub project: &'m Path,
     /// The file.
@@ -73,7 +73,7 @@ impl Places {
     }
 
     /// Returns the offsets in a flow of a file.
-    pub fn moved(&self, of: Moving<'_>) -> NodeOffsets {
+    pub fn moved(&self, of: MoveTarget<'_>) -> NodeOffsets {
         let flows = self.definitions.get(&name_of(of.project, of.file));
         flows.and_then(|flows| flows.get(of.flow)).cloned().unwrap_or_default()
     }
@@ -85,7 +85,7 @@ impl Places {
 /// An offset is too large, a name is too long, or there are too many nodes. The stored offsets cannot be read or
 /// written.
 /// An offset is too large, or there are too many. The stored offsets cannot be read or written.
-pub async fn keep(of: Moving<'_>, moves: &NodeOffsets) -> Result<(), ServiceError> {
+pub async fn keep(of: MoveTarget<'_>, moves: &NodeOffsets) -> Result<(), ServiceError> {
     may_be_kept(moves)?;
     change(of, |moved| {
         moved.extend(moves.iter().map(|(node, by)| (node.clone(), *by)));
@@ -102,7 +102,7 @@ pub async fn keep(of: Moving<'_>, moves: &NodeOffsets) -> Result<(), ServiceErro
 ///
 /// # Errors
 /// The stored offsets cannot be read or written.
-pub async fn forget(of: Moving<'_>) -> Result<(), ServiceError> {
+pub async fn forget(of: MoveTarget<'_>) -> Result<(), ServiceError> {
     change(of, |moved| {
         moved.clear();
         Ok(())
@@ -111,7 +111,7 @@ pub async fn forget(of: Moving<'_>) -> Result<(), ServiceError> {
 }
 
 async fn change(
-    of: Moving<'_>,
+    of: MoveTarget<'_>,
     act: impl FnOnce(&mut NodeOffsets) -> Result<(), ServiceError>,
 ) -> Result<(), ServiceError> {
     let _turn: File = turn_in(of.project).await?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use portolan_core::source::{MAX_SOURCE_BYTES, NamedText, Source};
 
-use super::file::Locked;
+use super::file::LockedFile;
 use crate::digest::Digest;
 use crate::error::ServiceError;
 use crate::library::{Library, Origin, read_definition, rewritten};
@@ -20,7 +20,7 @@ pub struct OnDisk {
 
 /// The result of a save.
 #[derive(Debug)]
-pub enum Saved {
+pub enum SaveResult {
     /// The files are written.
     Written(OnDisk),
     /// The files have been changed meanwhile. They are returned, and were not overwritten.
@@ -59,18 +59,23 @@ impl OnDisk {
 /// # Errors
 /// It is unknown, may not be written, or these cannot be its files: then none is written. If the disk fails in the
 /// middle, each file is intact, with its old or its new text.
-pub async fn save(library: &Library, id: &str, revision: &str, files: Vec<NamedText>) -> Result<Saved, ServiceError> {
+pub async fn save(
+    library: &Library,
+    id: &str,
+    revision: &str,
+    files: Vec<NamedText>,
+) -> Result<SaveResult, ServiceError> {
     let before = OnDisk::of(library, id)?;
     let file = PathBuf::from(&before.files[0].0);
     save_at(&file, revision, files).await
 }
 
 /// Does the same for the definition in a file, which need not belong to the library.
-pub(super) async fn save_at(file: &Path, revision: &str, files: Vec<NamedText>) -> Result<Saved, ServiceError> {
+pub(super) async fn save_at(file: &Path, revision: &str, files: Vec<NamedText>) -> Result<SaveResult, ServiceError> {
     let source = read_definition(file)?;
     let before = OnDisk::read(&source);
     if before.revision.as_str() != revision {
-        return Ok(Saved::Changed(before));
+        return Ok(SaveResult::Changed(before));
     }
     if let Some((name, _)) = files.iter().find(|(_, text)| text.as_ref().is_some_and(|it| it.len() > MAX_SOURCE_BYTES))
     {
@@ -85,7 +90,7 @@ pub(super) async fn save_at(file: &Path, revision: &str, files: Vec<NamedText>) 
         if known == text.as_ref() {
             continue;
         }
-        let locked = Locked::among(&held, Path::new(&name)).await?;
+        let locked = LockedFile::among(&held, Path::new(&name)).await?;
         let raw = locked.read()?;
         if raw.as_ref().map(|raw| raw.strip_prefix(MARK).unwrap_or(raw)) != known.map(String::as_str) {
             return changed(file, &name);
@@ -106,7 +111,7 @@ pub(super) async fn save_at(file: &Path, revision: &str, files: Vec<NamedText>) 
             return changed(file, name);
         }
     }
-    Ok(Saved::Written(OnDisk::at(file)?))
+    Ok(SaveResult::Written(OnDisk::at(file)?))
 }
 
 /// A file to write: its old and its new text.
@@ -119,7 +124,7 @@ struct Change {
 
 /// Returns the result if the file called `name` has been changed meanwhile. A file that is not read as a part of the
 /// definition is an error, because reading the definition again would not show it.
-fn changed(file: &Path, name: &str) -> Result<Saved, ServiceError> {
+fn changed(file: &Path, name: &str) -> Result<SaveResult, ServiceError> {
     let now = OnDisk::at(file)?;
     let is_in_the_way = now.files.iter().all(|(known, _)| known != name) && Path::new(name).symlink_metadata().is_ok();
     if is_in_the_way {
@@ -130,7 +135,7 @@ fn changed(file: &Path, name: &str) -> Result<Saved, ServiceError> {
             "move it away, or fix it and load the definition again",
         ));
     }
-    Ok(Saved::Changed(now))
+    Ok(SaveResult::Changed(now))
 }
 
 /// The byte order mark, which a text may begin with.

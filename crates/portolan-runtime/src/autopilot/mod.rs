@@ -71,7 +71,7 @@ pub struct Autopilot<'s> {
 /// How the autopilot stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Landed {
+pub struct AutopilotResult {
     /// The reason.
     pub why: Why,
     /// A sentence about the reason, for people.
@@ -113,7 +113,7 @@ impl<'s> Autopilot<'s> {
     ///
     /// # Errors
     /// The project's files cannot be read or written, or a task cannot be started.
-    pub async fn fly(&self) -> Result<Landed, ServiceError> {
+    pub async fn fly(&self) -> Result<AutopilotResult, ServiceError> {
         let supervisor = self.service.supervisor();
         let _alone = self.alone()?;
         self.adopt(&supervisor).await?;
@@ -124,7 +124,7 @@ impl<'s> Autopilot<'s> {
             let Some(item) = supervisor.next_task().await? else { return self.landed(sessions).await };
             if sessions >= self.limits.sessions {
                 let reason = "the limit of sessions is reached".to_owned();
-                return Ok(Landed { why: Why::Limit, reason, sessions });
+                return Ok(AutopilotResult { why: Why::Limit, reason, sessions });
             }
             if let Some(landed) = self.decided(&item).await? {
                 supervisor.bring(&item, &self.caller).await?;
@@ -368,7 +368,7 @@ impl<'s> Autopilot<'s> {
         let _untold = self.notifiers.tell(&notice).await;
     }
 
-    async fn landed(&self, sessions: u32) -> Result<Landed, ServiceError> {
+    async fn landed(&self, sessions: u32) -> Result<AutopilotResult, ServiceError> {
         let supervisor = self.service.supervisor();
         let board = supervisor.board().await?;
         let open: Vec<&Item> = board.queue.values().filter(|item| item.progress.is_open()).collect();
@@ -383,7 +383,7 @@ impl<'s> Autopilot<'s> {
             let tasks = if waiting == 1 { "1 task waits".to_owned() } else { format!("{waiting} tasks wait") };
             (Why::Waiting, format!("{tasks} for an answer: see `portolan supervisor list`"))
         };
-        Ok(Landed { why, reason, sessions })
+        Ok(AutopilotResult { why, reason, sessions })
     }
 
     fn now(&self) -> Timestamp {

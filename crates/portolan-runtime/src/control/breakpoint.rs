@@ -10,13 +10,13 @@ use portolan_core::value::{NodeId, Timestamp};
 /// Where a run pauses by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breakpoint {
-    node: Named,
+    node: BreakpointNode,
     when: Option<(String, Expr)>,
 }
 
 /// How a breakpoint names its node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Named {
+enum BreakpointNode {
     /// Every node of this name, in whichever workflow it stands.
     Anywhere(NodeId),
     /// The node that a drawing calls so: `each/fetch`.
@@ -44,7 +44,7 @@ pub(super) enum Hit {
 
 impl From<NodeId> for Breakpoint {
     fn from(node: NodeId) -> Breakpoint {
-        Breakpoint { node: Named::Anywhere(node), when: None }
+        Breakpoint { node: BreakpointNode::Anywhere(node), when: None }
     }
 }
 
@@ -57,7 +57,7 @@ impl From<&str> for Breakpoint {
 impl Breakpoint {
     /// Before the node that a drawing calls so.
     pub fn drawn(node: impl Into<String>) -> Breakpoint {
-        Breakpoint { node: Named::Drawn(node.into()), when: None }
+        Breakpoint { node: BreakpointNode::Drawn(node.into()), when: None }
     }
 
     /// Only where this holds of what the node would see.
@@ -72,8 +72,8 @@ impl Breakpoint {
     /// The node, as it was named.
     pub fn node(&self) -> &str {
         match &self.node {
-            Named::Anywhere(node) => node.as_str(),
-            Named::Drawn(name) => name,
+            BreakpointNode::Anywhere(node) => node.as_str(),
+            BreakpointNode::Drawn(name) => name,
         }
     }
 
@@ -97,8 +97,8 @@ impl Breakpoint {
 
     fn is_at(&self, next: &Next<'_>) -> bool {
         match &self.node {
-            Named::Anywhere(node) => node == next.node,
-            Named::Drawn(name) => *name == drawn_as(next.run, next.path, next.node),
+            BreakpointNode::Anywhere(node) => node == next.node,
+            BreakpointNode::Drawn(name) => *name == drawn_as(next.run, next.path, next.node),
         }
     }
 }

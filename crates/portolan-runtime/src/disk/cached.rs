@@ -11,7 +11,7 @@ type Stamps = Vec<(PathBuf, Stamp)>;
 
 /// A value, and the state of the files that it was read from.
 #[derive(Debug)]
-pub(crate) struct Cached<T>(Mutex<Option<(T, Stamps)>>);
+pub(crate) struct FileCache<T>(Mutex<Option<(T, Stamps)>>);
 
 /// The state of files before they are read.
 pub(crate) struct BeforeReading {
@@ -28,13 +28,13 @@ impl BeforeReading {
     }
 }
 
-impl<T> Default for Cached<T> {
-    fn default() -> Cached<T> {
-        Cached(Mutex::new(None))
+impl<T> Default for FileCache<T> {
+    fn default() -> FileCache<T> {
+        FileCache(Mutex::new(None))
     }
 }
 
-impl<T: Clone> Cached<T> {
+impl<T: Clone> FileCache<T> {
     /// Returns the value if none of its files has changed.
     pub(crate) fn current(&self) -> Option<T> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +74,7 @@ mod tests {
         for change in changes {
             fs::write(&here, "a").expect("written");
             let _none = fs::remove_file(&missing);
-            let cached = Cached::default();
+            let cached = FileCache::default();
             let files = || vec![here.clone(), missing.clone()];
             // A change within the same moment might not show.
             cached.keep(BeforeReading::at(files(), SystemTime::now()), &1);

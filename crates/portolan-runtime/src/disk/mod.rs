@@ -9,7 +9,7 @@ mod write;
 
 use std::path::Path;
 
-pub(crate) use cached::{BeforeReading, Cached};
+pub(crate) use cached::{BeforeReading, FileCache};
 pub use lock::LOCK_FILE;
 pub(crate) use lock::{NoTurn, WAIT, alone, open_lock, try_alone, turn, turn_unseen};
 pub use read::bytes;

@@ -9,19 +9,19 @@ use crate::logging;
 use crate::store::{Record, RunId, Store, StoreError, store_error};
 
 /// The future of a [`Keep`] method.
-pub type Keeping<'k, T = ()> = Pin<Box<dyn Future<Output = Result<T, CommitError>> + Send + 'k>>;
+pub type KeepFuture<'k, T = ()> = Pin<Box<dyn Future<Output = Result<T, CommitError>> + Send + 'k>>;
 
 /// Stores the events of one run.
 pub trait Keep: Send + Sync {
     /// Stores an event with its changes and the resulting run. If another writer came first, the error is
     /// [`CommitError::Conflict`] and nothing is stored.
-    fn record<'k>(&'k mut self, event: &'k Event, changes: &'k [Change], after: &'k Run) -> Keeping<'k>;
+    fn record<'k>(&'k mut self, event: &'k Event, changes: &'k [Change], after: &'k Run) -> KeepFuture<'k>;
 
     /// Returns the run as it is stored now, before `next` is decided: after a conflict, and after a release.
-    fn take_up<'k>(&'k mut self, next: &'k EventKind) -> Keeping<'k, Run>;
+    fn take_up<'k>(&'k mut self, next: &'k EventKind) -> KeepFuture<'k, Run>;
 
     /// Leaves the run, which is paused before a node, to whoever continues it by hand. Its next record ends this.
-    fn pause(&mut self) -> Keeping<'_> {
+    fn pause(&mut self) -> KeepFuture<'_> {
         Box::pin(async { Ok(()) })
     }
 
@@ -47,7 +47,7 @@ impl<'s> StoreRun<'s> {
 }
 
 impl Keep for StoreRun<'_> {
-    fn record<'k>(&'k mut self, event: &'k Event, changes: &'k [Change], after: &'k Run) -> Keeping<'k> {
+    fn record<'k>(&'k mut self, event: &'k Event, changes: &'k [Change], after: &'k Run) -> KeepFuture<'k> {
         Box::pin(async move {
             let record = Record { seq: self.seq + 1, event: event.clone(), changes: changes.to_vec() };
             match self.store.append(&self.id, self.seq, &record, after).await {
@@ -60,11 +60,11 @@ impl Keep for StoreRun<'_> {
         })
     }
 
-    fn pause(&mut self) -> Keeping<'_> {
+    fn pause(&mut self) -> KeepFuture<'_> {
         Box::pin(async move { Ok(self.store.defer(&self.id, None).await.map_err(store_error)?) })
     }
 
-    fn take_up<'k>(&'k mut self, _next: &'k EventKind) -> Keeping<'k, Run> {
+    fn take_up<'k>(&'k mut self, _next: &'k EventKind) -> KeepFuture<'k, Run> {
         Box::pin(async move {
             let stored = self.store.load(&self.id).await.map_err(store_error)?;
             self.seq = stored.seq;

@@ -113,11 +113,11 @@ use crate::logging;
 pub use crate::conflict::CommitError;
 pub use crate::control::{Breakpoint, Control, Phase, StateChanges};
 pub use crate::trace::{Over, SpanId, TraceContext, TraceId, TracedRequest};
-pub use keep::{Keep, Keeping, StoreRun};
+pub use keep::{Keep, KeepFuture, StoreRun};
 pub use pace::StepTimer;
 pub use perform::{EffectFuture, EffectRequest, Perform, Performers};
 pub use spans::CallSpan;
-pub use watch::{Began, ExecutionObserver, NodeEnd, Talked};
+pub use watch::{Began, ExecutionObserver, NodeEnd, WorkingStateChange};
 
 use spans::Spans;
 
@@ -343,7 +343,7 @@ impl<'d> Drive<'d> {
         let wanted = EffectRequest { effect, workflow, clock: clock.clone(), meta };
         let flight = self.setup.performers.perform(wanted);
         let performed = async move {
-            let performing = logging::Performing::begin(&name, word);
+            let performing = logging::EffectTimer::begin(&name, word);
             let mut waited = Duration::ZERO;
             if let Some(wait) = due.filter(|_| flight.waits).and_then(|due| until(due, &clock)) {
                 let began = tokio::time::Instant::now();
@@ -532,7 +532,7 @@ impl Drive<'_> {
                 Change::Talked { frame, said } => {
                     let Some(at) = self.run.frame(frame) else { continue };
                     let spent = self.run.tallies.as_deref().map(|tallies| tallies.run.spend).unwrap_or_default();
-                    watch.talked(&Talked { path: frame, node: at.place.node(), said, spent });
+                    watch.talked(&WorkingStateChange { path: frame, node: at.place.node(), said, spent });
                 }
                 Change::Moved {
                     frame,

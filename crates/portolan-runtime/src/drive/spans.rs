@@ -28,31 +28,31 @@ pub struct CallSpan {
 }
 
 /// A node that has begun and is not done.
-pub(super) struct Open {
+pub(super) struct OpenNode {
     pub(super) span: SpanId,
     pub(super) began: Instant,
     pub(super) calls: Vec<CallSpan>,
-    calling: Option<Calling>,
+    calling: Option<OpenCall>,
 }
 
 /// A call that has begun and is not answered.
-struct Calling {
+struct OpenCall {
     span: SpanId,
     began: Instant,
     server: String,
     tool: String,
 }
 
-impl Open {
-    fn new() -> Open {
-        Open { span: SpanId::fresh(), began: Instant::now(), calls: Vec::new(), calling: None }
+impl OpenNode {
+    fn new() -> OpenNode {
+        OpenNode { span: SpanId::fresh(), began: Instant::now(), calls: Vec::new(), calling: None }
     }
 }
 
 /// The open spans, one for each frame.
 pub(super) struct Spans {
     context: TraceContext,
-    open: BTreeMap<FramePath, Open>,
+    open: BTreeMap<FramePath, OpenNode>,
 }
 
 impl Spans {
@@ -61,12 +61,12 @@ impl Spans {
     }
 
     pub(super) fn begin(&mut self, path: &FramePath) {
-        self.open.insert(path.clone(), Open::new());
+        self.open.insert(path.clone(), OpenNode::new());
     }
 
     /// Ends the span of a frame's node and returns it. A join is left by its last branch, and its span begins then.
-    pub(super) fn end(&mut self, path: &FramePath) -> Open {
-        self.open.remove(path).unwrap_or_else(Open::new)
+    pub(super) fn end(&mut self, path: &FramePath) -> OpenNode {
+        self.open.remove(path).unwrap_or_else(OpenNode::new)
     }
 
     /// Returns the span around a frame: the node that opened it, or the run.
@@ -79,8 +79,8 @@ impl Spans {
     pub(super) fn meta(&mut self, path: &FramePath, call: &ToolCall) -> Map<String, Value> {
         let span = SpanId::fresh();
         let (server, tool) = (call.server.clone(), call.tool.clone());
-        let calling = Calling { span, began: Instant::now(), server, tool };
-        self.open.entry(path.clone()).or_insert_with(Open::new).calling = Some(calling);
+        let calling = OpenCall { span, began: Instant::now(), server, tool };
+        self.open.entry(path.clone()).or_insert_with(OpenNode::new).calling = Some(calling);
         self.context.meta(span)
     }
 
@@ -92,7 +92,7 @@ impl Spans {
     /// Ends a call with its reply. `waited` is the delay before the call was made.
     pub(super) fn answered(&mut self, path: &FramePath, waited: Duration, reply: &Reply) {
         let Some(open) = self.open.get_mut(path) else { return };
-        let Some(Calling { span, began, server, tool }) = open.calling.take() else { return };
+        let Some(OpenCall { span, began, server, tool }) = open.calling.take() else { return };
         let error = match reply {
             Reply::Output(_) => None,
             Reply::Failed(fault) => Some(fault.code.clone()),

@@ -19,7 +19,7 @@ pub struct ExecutionObserver {
     ended: Arc<dyn Fn(&NodeEnd<'_>) + Send + Sync>,
     dropped: Arc<dyn Fn(SpanId) + Send + Sync>,
     answered: Arc<dyn Fn(&Value) + Send + Sync>,
-    talked: Arc<dyn Fn(&Talked<'_>) + Send + Sync>,
+    talked: Arc<dyn Fn(&WorkingStateChange<'_>) + Send + Sync>,
 }
 
 impl ExecutionObserver {
@@ -56,7 +56,7 @@ impl ExecutionObserver {
 
     /// Adds a callback for every change of a working state.
     #[must_use]
-    pub fn talking(self, talked: impl Fn(&Talked<'_>) + Send + Sync + 'static) -> ExecutionObserver {
+    pub fn talking(self, talked: impl Fn(&WorkingStateChange<'_>) + Send + Sync + 'static) -> ExecutionObserver {
         ExecutionObserver { talked: Arc::new(talked), ..self }
     }
 
@@ -83,7 +83,7 @@ impl ExecutionObserver {
             answers.0.answered(answer);
             answers.1.answered(answer);
         };
-        let talked = move |told: &Talked<'_>| {
+        let talked = move |told: &WorkingStateChange<'_>| {
             talks.0.talked(told);
             talks.1.talked(told);
         };
@@ -103,7 +103,7 @@ impl ExecutionObserver {
         (self.answered)(answer);
     }
 
-    pub(super) fn talked(&self, talked: &Talked<'_>) {
+    pub(super) fn talked(&self, talked: &WorkingStateChange<'_>) {
         (self.talked)(talked);
     }
 
@@ -139,7 +139,7 @@ pub struct Began<'a> {
 
 /// A change of a working state.
 #[derive(Clone, Copy, Debug)]
-pub struct Talked<'a> {
+pub struct WorkingStateChange<'a> {
     /// The frame.
     pub path: &'a FramePath,
     /// The state.

@@ -3,8 +3,8 @@
 use portolan_gates::supervisor::{Unit, Usage};
 use serde_json::Value;
 
-use super::process::{Printed, Program, run, short};
-use super::{AgentDriver, Assignment, SessionResult, Working, on_path};
+use super::process::{Program, ProgramOutput, run, short};
+use super::{AgentDriver, Assignment, SessionFuture, SessionResult, on_path};
 
 /// Claude Code.
 pub struct Claude;
@@ -18,7 +18,7 @@ impl AgentDriver for Claude {
         on_path("claude")
     }
 
-    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> Working<'a> {
+    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> SessionFuture<'a> {
         Box::pin(async move {
             let argv = ["claude", "-p", "--output-format", "json"].map(str::to_owned);
             let (folder, input, deadline) = (&assignment.project, assignment.prompt.as_str(), assignment.deadline);
@@ -32,7 +32,7 @@ impl AgentDriver for Claude {
 
 /// Parses the result: `{"type":"result","is_error":…,"result":…,"session_id":…,"num_turns":…,"total_cost_usd":…,
 /// "usage":{"input_tokens":…,"output_tokens":…}}`. Tokens read from and written to the cache count as input.
-pub(super) fn told(printed: &Printed) -> SessionResult {
+pub(super) fn told(printed: &ProgramOutput) -> SessionResult {
     let failure = printed.failure("claude");
     let Some(result) = printed.json().and_then(result) else {
         let failed = failure.unwrap_or_else(|| "`claude` did not answer with a result".to_owned());

@@ -3,8 +3,8 @@
 use portolan_gates::supervisor::Usage;
 use serde_json::Value;
 
-use super::process::{Printed, Program, run, short};
-use super::{AgentDriver, Assignment, SessionResult, Working, on_path};
+use super::process::{Program, ProgramOutput, run, short};
+use super::{AgentDriver, Assignment, SessionFuture, SessionResult, on_path};
 
 /// Codex.
 pub struct Codex;
@@ -18,7 +18,7 @@ impl AgentDriver for Codex {
         on_path("codex")
     }
 
-    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> Working<'a> {
+    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> SessionFuture<'a> {
         Box::pin(async move {
             let argv = ["codex", "exec", "--json", "-"].map(str::to_owned);
             let (folder, input, deadline) = (&assignment.project, assignment.prompt.as_str(), assignment.deadline);
@@ -32,7 +32,7 @@ impl AgentDriver for Codex {
 
 /// Parses these events: `thread.started {thread_id}`, `item.completed {item: {type, text}}`, `turn.completed {usage:
 /// {input_tokens, output_tokens}}`, `turn.failed {error: {message}}`.
-pub(super) fn told(printed: &Printed) -> SessionResult {
+pub(super) fn told(printed: &ProgramOutput) -> SessionResult {
     let usage = Usage { wall_ms: Some(printed.took_ms), ..Usage::default() };
     let mut worked = SessionResult { usage, ..SessionResult::default() };
     for event in printed.lines() {

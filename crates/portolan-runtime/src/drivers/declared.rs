@@ -4,12 +4,12 @@ use portolan_gates::plugins::Driver;
 use portolan_gates::supervisor::Usage;
 
 use super::process::{Program, run, short};
-use super::{AgentDriver, Assignment, SessionResult, Working, on_path};
+use super::{AgentDriver, Assignment, SessionFuture, SessionResult, on_path};
 
 /// A driver that a project declares.
-pub struct Declared(pub Driver);
+pub struct DeclaredDriver(pub Driver);
 
-impl AgentDriver for Declared {
+impl AgentDriver for DeclaredDriver {
     fn id(&self) -> &str {
         &self.0.id
     }
@@ -21,7 +21,7 @@ impl AgentDriver for Declared {
         }
     }
 
-    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> Working<'a> {
+    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> SessionFuture<'a> {
         Box::pin(async move {
             let argv = filled(&self.0.argv, assignment);
             let is_given = self.0.argv.iter().any(|word| word == "{prompt}");

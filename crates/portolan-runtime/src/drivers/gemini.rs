@@ -3,8 +3,8 @@
 use portolan_gates::supervisor::Usage;
 use serde_json::Value;
 
-use super::process::{Printed, Program, run, short};
-use super::{AgentDriver, Assignment, SessionResult, Working, on_path};
+use super::process::{Program, ProgramOutput, run, short};
+use super::{AgentDriver, Assignment, SessionFuture, SessionResult, on_path};
 
 /// Gemini CLI.
 pub struct Gemini;
@@ -18,7 +18,7 @@ impl AgentDriver for Gemini {
         on_path("gemini")
     }
 
-    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> Working<'a> {
+    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> SessionFuture<'a> {
         Box::pin(async move {
             let argv = ["gemini", "--output-format", "json", "-p", &assignment.prompt].map(str::to_owned);
             let (folder, deadline) = (&assignment.project, assignment.deadline);
@@ -32,7 +32,7 @@ impl AgentDriver for Gemini {
 
 /// Parses `{"session_id":…,"response":…,"stats":{"models":{…:{"tokens":{"prompt":…,"candidates":…}}},
 /// "tools":{"totalCalls":…}}, "error":{"message":…}}`.
-pub(super) fn told(printed: &Printed) -> SessionResult {
+pub(super) fn told(printed: &ProgramOutput) -> SessionResult {
     let answer = printed.json().unwrap_or(Value::Null);
     let text = |path: &str| answer.pointer(path).and_then(Value::as_str).map(str::to_owned);
     let models = answer.pointer("/stats/models").and_then(Value::as_object);

@@ -25,13 +25,13 @@ use crate::error::ServiceError;
 
 pub use claude::Claude;
 pub use codex::Codex;
-pub use declared::Declared;
+pub use declared::DeclaredDriver;
 pub use gemini::Gemini;
 pub use opencode::OpenCode;
-pub use scripted::Scripted;
+pub use scripted::ScriptedDriver;
 
 /// A session in progress. Dropping it stops the agent.
-pub type Working<'a> = Pin<Box<dyn Future<Output = SessionResult> + Send + 'a>>;
+pub type SessionFuture<'a> = Pin<Box<dyn Future<Output = SessionResult> + Send + 'a>>;
 
 /// A program that works on phases.
 pub trait AgentDriver: Send + Sync {
@@ -45,7 +45,7 @@ pub trait AgentDriver: Send + Sync {
     fn available(&self) -> Result<(), String>;
 
     /// Works on a phase, within the deadline of the assignment.
-    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> Working<'a>;
+    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> SessionFuture<'a>;
 }
 
 /// A phase to work on.
@@ -136,7 +136,7 @@ impl Drivers {
     /// Adds the drivers that a project declares.
     #[must_use]
     pub fn with_plugins(self, plugins: &Plugins) -> Drivers {
-        plugins.drivers.iter().fold(self, |drivers, driver| drivers.with(Declared(driver.clone())))
+        plugins.drivers.iter().fold(self, |drivers, driver| drivers.with(DeclaredDriver(driver.clone())))
     }
 
     /// Returns the driver with this name.

@@ -3,8 +3,8 @@
 use portolan_gates::supervisor::{Unit, Usage};
 use serde_json::Value;
 
-use super::process::{Printed, Program, run, short};
-use super::{AgentDriver, Assignment, SessionResult, Working, on_path};
+use super::process::{Program, ProgramOutput, run, short};
+use super::{AgentDriver, Assignment, SessionFuture, SessionResult, on_path};
 
 /// OpenCode.
 pub struct OpenCode;
@@ -18,7 +18,7 @@ impl AgentDriver for OpenCode {
         on_path("opencode")
     }
 
-    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> Working<'a> {
+    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> SessionFuture<'a> {
         Box::pin(async move {
             let argv = ["opencode", "run", "--format", "json", "--", &assignment.prompt].map(str::to_owned);
             let (folder, deadline) = (&assignment.project, assignment.deadline);
@@ -32,7 +32,7 @@ impl AgentDriver for OpenCode {
 
 /// Parses lines such as `{"type":"step_finish","sessionID":…,"part":{"cost":…,"tokens":{"input":…,"output":…}}}`, and
 /// `text` and `tool_use` for messages and actions.
-pub(super) fn told(printed: &Printed) -> SessionResult {
+pub(super) fn told(printed: &ProgramOutput) -> SessionResult {
     let usage = Usage { wall_ms: Some(printed.took_ms), ..Usage::default() };
     let mut worked = SessionResult { usage, ..SessionResult::default() };
     let add = |to: &mut Option<u64>, more: Option<u64>| {

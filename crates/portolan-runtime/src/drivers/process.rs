@@ -18,7 +18,7 @@ pub(crate) struct Program<'p> {
 }
 
 /// The output of a program that has ended.
-pub(crate) struct Printed {
+pub(crate) struct ProgramOutput {
     /// The exit status, or `None` if a signal ended it.
     pub(crate) code: Option<i32>,
     /// The standard output. Only its end, if it is too long.
@@ -29,7 +29,7 @@ pub(crate) struct Printed {
     pub(crate) took_ms: u64,
 }
 
-impl Printed {
+impl ProgramOutput {
     /// Returns why the program failed, or `None` if it succeeded.
     pub(crate) fn failure(&self, program: &str) -> Option<String> {
         let how = match self.code {
@@ -64,7 +64,7 @@ pub(crate) fn short(text: &str) -> String {
 }
 
 #[cfg(not(unix))]
-pub(crate) async fn run(program: Program<'_>) -> Result<Printed, SessionResult> {
+pub(crate) async fn run(program: Program<'_>) -> Result<ProgramOutput, SessionResult> {
     let _ = (program.folder, program.input, program.deadline, program.secrets);
     Err(SessionResult::failed("agents are only started on Unix"))
 }
@@ -83,7 +83,7 @@ mod unix {
     use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
     use tokio::time::timeout;
 
-    use super::{Printed, Program, SessionResult};
+    use super::{Program, ProgramOutput, SessionResult};
     use crate::process::{Environment, Group, clean};
 
     /// How much of the output is kept, in bytes. An agent's result is at its end.
@@ -91,7 +91,7 @@ mod unix {
     const COMPLAINT_BYTES: usize = 8 << 10;
 
     /// Runs the program until it ends.
-    pub(crate) async fn run(program: Program<'_>) -> Result<Printed, SessionResult> {
+    pub(crate) async fn run(program: Program<'_>) -> Result<ProgramOutput, SessionResult> {
         let [name, arguments @ ..] = program.argv else { return Err(SessionResult::failed("it names no program")) };
         let environment = Environment::inherited();
         let mut command = Command::new(name);
@@ -150,7 +150,7 @@ mod unix {
         };
         let text = |bytes: &[u8]| environment.redact(clean(&String::from_utf8_lossy(bytes)));
         let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok(Printed { code: status.code(), out: text(&out), complaint: text(&complaint), took_ms })
+        Ok(ProgramOutput { code: status.code(), out: text(&out), complaint: text(&complaint), took_ms })
     }
 
     /// Reads until the end, and keeps the last `most` bytes.

@@ -25,7 +25,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::process::{Program, run};
-use super::{AgentDriver, AgentQuestion, Assignment, SessionResult, Working};
+use super::{AgentDriver, AgentQuestion, Assignment, SessionFuture, SessionResult};
 use crate::error::{ErrorKind, ServiceError};
 use portolan_core::source::{Source, parse};
 
@@ -34,7 +34,7 @@ const MAX_BYTES: usize = 1 << 20;
 
 /// A driver that follows a script.
 #[derive(Debug)]
-pub struct Scripted {
+pub struct ScriptedDriver {
     phases: BTreeMap<String, Vec<Step>>,
     /// The number of sessions at each phase of each task.
     sessions: Mutex<BTreeMap<(String, String), u32>>,
@@ -77,12 +77,12 @@ struct Asking {
     default: Option<String>,
 }
 
-impl Scripted {
+impl ScriptedDriver {
     /// Reads a script.
     ///
     /// # Errors
     /// The script is too long or malformed.
-    pub fn read(name: &str, text: &str) -> Result<Scripted, ServiceError> {
+    pub fn read(name: &str, text: &str) -> Result<ScriptedDriver, ServiceError> {
         let invalid = |why: String| {
             let message = format!("the script `{}` cannot be read: {why}", clip(name));
             let help = "write `phases:`, and under each phase a list of `run`, `write`, `patch`, `ask`, `back`, `usage` or `fail`";
@@ -97,11 +97,11 @@ impl Scripted {
         }
         let value = tree.map_or(Value::Null, |tree| tree.value());
         let script: Script = serde_json::from_value(value).map_err(|error| invalid(clip(&error.to_string())))?;
-        Ok(Scripted { phases: script.phases, sessions: Mutex::default() })
+        Ok(ScriptedDriver { phases: script.phases, sessions: Mutex::default() })
     }
 }
 
-impl Scripted {
+impl ScriptedDriver {
     /// Counts a new session at a phase of a task, and returns its number, from 1.
     fn begun(&self, assignment: &Assignment) -> u32 {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,7 +111,7 @@ impl Scripted {
     }
 }
 
-impl AgentDriver for Scripted {
+impl AgentDriver for ScriptedDriver {
     fn id(&self) -> &str {
         "scripted"
     }
@@ -120,7 +120,7 @@ impl AgentDriver for Scripted {
         Ok(())
     }
 
-    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> Working<'a> {
+    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> SessionFuture<'a> {
         Box::pin(async move {
             let mut worked = SessionResult::default();
             let steps = self.phases.get(&assignment.phase).map(Vec::as_slice).unwrap_or_default();

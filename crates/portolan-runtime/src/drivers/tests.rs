@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::process::{Printed, Program, run};
+use super::process::{Program, ProgramOutput, run};
 use super::{SessionResult, claude, codex, gemini, opencode};
 
-fn printed(out: &str) -> Printed {
-    Printed { code: Some(0), out: out.to_owned(), complaint: String::new(), took_ms: 5 }
+fn printed(out: &str) -> ProgramOutput {
+    ProgramOutput { code: Some(0), out: out.to_owned(), complaint: String::new(), took_ms: 5 }
 }
 
 fn told(worked: &SessionResult) -> String {
@@ -34,7 +34,7 @@ fn claude_tells_turns_tokens_and_costs() {
         assert_eq!(worked.failed.as_deref(), Some("`claude` did not answer with a result"), "{text}");
         assert_eq!(worked.usage.cost_micros, None);
     }
-    let failed = Printed { code: Some(1), complaint: "a\nInvalid key\n".to_owned(), ..printed("") };
+    let failed = ProgramOutput { code: Some(1), complaint: "a\nInvalid key\n".to_owned(), ..printed("") };
     assert_eq!(claude::told(&failed).failed.as_deref(), Some("`claude` exited with status 1: Invalid key"));
 }
 
@@ -78,7 +78,7 @@ fn opencode_tells_each_step() {
     );
 }
 
-async fn shell(text: &str, input: &str, deadline: Duration) -> Result<Printed, SessionResult> {
+async fn shell(text: &str, input: &str, deadline: Duration) -> Result<ProgramOutput, SessionResult> {
     let argv = ["sh", "-c", text].map(str::to_owned);
     run(Program { argv: &argv, folder: Path::new("/"), input, deadline, secrets: false }).await
 }

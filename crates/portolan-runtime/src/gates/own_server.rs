@@ -36,7 +36,7 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// The command that a host starts.
 #[derive(Debug, PartialEq, Eq)]
-struct Started {
+struct ServerCommand {
     command: String,
     arguments: Vec<String>,
 }
@@ -49,7 +49,7 @@ pub(crate) fn is_ours(folder: &Path, name: &str) -> bool {
     !started.is_empty() && started.iter().all(|started| is_served_by(started, &ours))
 }
 
-fn is_served_by(started: &Started, ours: &BTreeSet<PathBuf>) -> bool {
+fn is_served_by(started: &ServerCommand, ours: &BTreeSet<PathBuf>) -> bool {
     let path = Path::new(&started.command);
     let path = if path.is_absolute() { Some(path.to_owned()) } else { pins::on_path(&started.command) };
     let program = path.and_then(|path| path.canonicalize().ok());
@@ -65,7 +65,7 @@ fn programs(folder: &Path) -> BTreeSet<PathBuf> {
 }
 
 /// Returns the commands for a name in all settings.
-fn started(folder: &Path, name: &str) -> Vec<Started> {
+fn started(folder: &Path, name: &str) -> Vec<ServerCommand> {
     let mut found = Vec::new();
     for project in folder.ancestors() {
         for (file, key) in IN_PROJECT {
@@ -92,7 +92,7 @@ fn started(folder: &Path, name: &str) -> Vec<Started> {
 }
 
 /// Returns the entry of a name. Hosts replace characters that tool names may not have with `_`.
-fn entry(servers: &Value, name: &str) -> Option<Started> {
+fn entry(servers: &Value, name: &str) -> Option<ServerCommand> {
     let (_, server) = servers.as_object()?.iter().find(|(known, _)| spelt(known) == spelt(name))?;
     let words = |value: &Value| -> Vec<String> {
         value.as_array().into_iter().flatten().filter_map(|word| word.as_str().map(str::to_owned)).collect()
@@ -100,23 +100,23 @@ fn entry(servers: &Value, name: &str) -> Option<Started> {
     if let Value::Array(_) = &server["command"] {
         let mut words = words(&server["command"]);
         let command = if words.is_empty() { String::new() } else { words.remove(0) };
-        return Some(Started { command, arguments: words });
+        return Some(ServerCommand { command, arguments: words });
     }
     let command = server["command"].as_str().unwrap_or_default().to_owned();
-    Some(Started { command, arguments: words(&server["args"]) })
+    Some(ServerCommand { command, arguments: words(&server["args"]) })
 }
 
 /// Returns the entry of a name in the settings of Codex: `command` and `args` below `[mcp_servers.NAME]`, each on its
 /// own line. Any other notation yields an empty command, which is not this program.
-fn in_toml(settings: &str, name: &str) -> Option<Started> {
-    let mut started: Option<Started> = None;
+fn in_toml(settings: &str, name: &str) -> Option<ServerCommand> {
+    let mut started: Option<ServerCommand> = None;
     let mut inside = false;
     for line in settings.lines().map(str::trim) {
         if let Some(header) = line.strip_prefix('[') {
             let table = header.trim_end_matches(']').trim().strip_prefix("mcp_servers.");
             inside = table.is_some_and(|table| spelt(table.trim_matches('"')) == spelt(name));
             if inside {
-                started.get_or_insert_with(|| Started { command: String::new(), arguments: Vec::new() });
+                started.get_or_insert_with(|| ServerCommand { command: String::new(), arguments: Vec::new() });
             }
         } else if let (true, Some(started), Some((key, value))) = (inside, &mut started, line.split_once('=')) {
             match key.trim() {

@@ -11,7 +11,7 @@ use portolan_gates::acceptance::{CheckFinding, CheckStatus as Holds};
 use super::evidence::{EvidenceContext, ForPerson};
 use crate::audit::secrets;
 use crate::models::{
-    self, Model, ModelName, ModelQuestion, ModelSetup, OpenError, ResponseLimits, RetryPolicy, Retrying, Variables,
+    self, Model, ModelName, ModelQuestion, ModelSetup, OpenError, ResponseLimits, RetryPolicy, RetryingModel, Variables,
 };
 use crate::process::Environment;
 use crate::repository::{ChangedFile, FileSnapshot, Repository};
@@ -117,13 +117,13 @@ pub fn may_look(name: &str) -> Result<(), OpenError> {
     }
 }
 
-fn opened(name: &str, repository: &Repository, total: Duration) -> Result<Retrying, ForPerson> {
+fn opened(name: &str, repository: &Repository, total: Duration) -> Result<RetryingModel, ForPerson> {
     let refused = |error: OpenError| for_person(format!("{} ({})", error.message, error.help));
     may_look(name).map_err(refused)?;
     let limits = ResponseLimits { whole: total, max_bytes: MOST_BYTES, ..ResponseLimits::default() };
     let setup = ModelSetup { variables: variables(repository), limits, ..ModelSetup::of(repository.project()) };
     let model = models::open(name, &setup).map_err(refused)?;
-    Ok(Retrying::new(model, RetryPolicy { attempts: ATTEMPTS, attempt: total, total, ..RetryPolicy::default() }))
+    Ok(RetryingModel::new(model, RetryPolicy { attempts: ATTEMPTS, attempt: total, total, ..RetryPolicy::default() }))
 }
 
 /// Looks up the model's key in the environment of the repository.

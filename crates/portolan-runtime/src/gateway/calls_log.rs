@@ -18,20 +18,20 @@ pub(super) struct CallsLog {
 
 #[derive(Default)]
 struct Queue {
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingEntries>,
     /// Whether a task appends what waits.
     is_served: bool,
 }
 
-struct Waiting {
+struct PendingEntries {
     entries: Vec<LogEntry>,
     appended: oneshot::Sender<Result<(), AuditError>>,
 }
 
 /// The future end of an append.
-pub(super) struct Appending(oneshot::Receiver<Result<(), AuditError>>);
+pub(super) struct PendingAppend(oneshot::Receiver<Result<(), AuditError>>);
 
-impl Appending {
+impl PendingAppend {
     /// Waits until the entries are in the log.
     ///
     /// # Errors
@@ -47,19 +47,19 @@ impl CallsLog {
     }
 
     /// Appends entries, in the order of these calls. They are appended even if nobody waits for it.
-    pub(super) fn append(self: &Arc<Self>, entries: Vec<LogEntry>) -> Appending {
+    pub(super) fn append(self: &Arc<Self>, entries: Vec<LogEntry>) -> PendingAppend {
         let (appended, appending) = oneshot::channel();
         // A runtime that ends drops its tasks when it can no longer perform new ones.
         let Ok(runtime) = Handle::try_current() else {
             let _waited_for = appended.send(self.keeper.append(&entries, Durability::Written));
-            return Appending(appending);
+            return PendingAppend(appending);
         };
         let mut queue = self.queue();
-        queue.waiting.push(Waiting { entries, appended });
+        queue.waiting.push(PendingEntries { entries, appended });
         if !std::mem::replace(&mut queue.is_served, true) {
             runtime.spawn(Arc::clone(self).serve());
         }
-        Appending(appending)
+        PendingAppend(appending)
     }
 
     /// Waits until all entries so far are in the log, or cannot be.

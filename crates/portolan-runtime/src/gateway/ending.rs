@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::OfferedTool;
-use super::calls_log::{Appending, CallsLog};
+use super::calls_log::{CallsLog, PendingAppend};
 use crate::audit::{Kind, LogEntry};
 use crate::digest::Digest;
 use crate::hook::CallRecord;
@@ -40,7 +40,7 @@ impl CallEnd {
     }
 
     /// Records the answer.
-    pub(super) fn answered(mut self, result: &Result<Value, CallError>) -> Appending {
+    pub(super) fn answered(mut self, result: &Result<Value, CallError>) -> PendingAppend {
         let open = self.0.take().expect("only this method and `forget` end it, and both consume it");
         let entry = open.entry(answer(result));
         open.log.append(vec![entry])

@@ -11,9 +11,9 @@ use super::{Gateway, GatewayCall, LOOK, OfferedTool};
 
 /// The names of the hidden tools, as last determined.
 #[derive(Default)]
-pub(super) struct Hidden(Mutex<BTreeSet<String>>);
+pub(super) struct HiddenTools(Mutex<BTreeSet<String>>);
 
-impl Hidden {
+impl HiddenTools {
     /// Replaces the names. Returns whether they differ.
     fn replace(&self, names: BTreeSet<String>) -> bool {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -25,7 +25,7 @@ impl Gateway {
     /// Hides the tools that no open step allows.
     #[must_use]
     pub fn hiding(self) -> Gateway {
-        Gateway { hidden: Some(Hidden::default()), ..self }
+        Gateway { hidden: Some(HiddenTools::default()), ..self }
     }
 
     /// Returns the tools that the steps allow now, sorted by name; or all of them if none are hidden. Guards are not

@@ -41,10 +41,10 @@ use crate::store::RunId;
 
 use calls_log::CallsLog;
 use ending::CallEnd;
-use hiding::Hidden;
-use suspicious::Reported;
+use hiding::HiddenTools;
+use suspicious::ReportedWords;
 
-pub use parked::{Parked, ParkedCall, ParkedCalls, ParkedDecision};
+pub use parked::{ParkResult, ParkedCall, ParkedCalls, ParkedDecision};
 pub use pinned::{SuspiciousTool, ToolPins, Withheld, WithheldTool};
 
 /// The name of the gateway among the hosts that call guards, in the log.
@@ -70,12 +70,12 @@ pub struct Gateway {
     pins: ToolPins,
     /// Names of other tools that clients are offered.
     taken: BTreeSet<String>,
-    listed: Mutex<Listed>,
+    listed: Mutex<ListedTools>,
     /// Held while a call is judged that others may count.
     turn: tokio::sync::Mutex<()>,
     /// The tools that are hidden. `None` if none ever are.
-    hidden: Option<Hidden>,
-    reported: Reported,
+    hidden: Option<HiddenTools>,
+    reported: ReportedWords,
     changes: watch::Sender<u64>,
     /// Counts the changes of the lists of resources and prompts.
     offer_changes: watch::Sender<u64>,
@@ -84,7 +84,7 @@ pub struct Gateway {
 
 /// The tools of all servers, as last listed.
 #[derive(Default)]
-struct Listed {
+struct ListedTools {
     /// The tools of each server, in the order of the server, with the reason for those that are withheld.
     servers: BTreeMap<String, Vec<(Tool, Option<Withheld>)>>,
     /// The tools by the names under which they are offered.
@@ -166,7 +166,7 @@ impl Gateway {
             .with_service(Arc::clone(&service));
         let pins = ToolPins::of(&service)?;
         let log = CallsLog::of(keeper.clone());
-        let reported = Reported::default();
+        let reported = ReportedWords::default();
         let (listed, turn) = (Mutex::default(), tokio::sync::Mutex::default());
         Ok(Gateway {
             service,

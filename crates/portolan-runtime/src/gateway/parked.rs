@@ -86,7 +86,7 @@ impl ParkedDecision {
 }
 
 /// The result of parking a call.
-pub enum Parked {
+pub enum ParkResult {
     /// It waits for an answer to the question of this token.
     Waits(String),
     /// This person allowed it.
@@ -224,7 +224,7 @@ impl Gateway {
     ///
     /// # Errors
     /// Nobody can be asked: too many calls wait, or the question cannot be recorded.
-    pub async fn park(&self, judged: &JudgedCall) -> Result<Parked, ServiceError> {
+    pub async fn park(&self, judged: &JudgedCall) -> Result<ParkResult, ServiceError> {
         let calls = ParkedCalls::of(&self.service)?;
         let OfferedTool { server, tool, .. } = judged.tool();
         let mut call = ParkedCall {
@@ -241,12 +241,12 @@ impl Gateway {
         let _turn = self.turn.lock().await;
         if let Some((decision, person)) = calls.take(&call) {
             return Ok(match decision {
-                ParkedDecision::Allow => Parked::Allowed(person),
-                ParkedDecision::Refuse => Parked::Refused(person),
+                ParkedDecision::Allow => ParkResult::Allowed(person),
+                ParkedDecision::Refuse => ParkResult::Refused(person),
             });
         }
         if let Some(known) = read(&calls.path(&call)) {
-            return Ok(Parked::Waits(known.token));
+            return Ok(ParkResult::Waits(known.token));
         }
         if calls.waiting()?.len() >= MAX_WAITING {
             let message = format!("{MAX_WAITING} calls wait for a person already");
@@ -254,7 +254,7 @@ impl Gateway {
         }
         call.token = self.ask_people(&call).await?;
         calls.write(&call)?;
-        Ok(Parked::Waits(call.token))
+        Ok(ParkResult::Waits(call.token))
     }
 
     async fn ask_people(&self, call: &ParkedCall) -> Result<String, ServiceError> {

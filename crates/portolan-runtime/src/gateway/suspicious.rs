@@ -16,9 +16,9 @@ use crate::servers::Tool;
 
 /// What was reported to the person, so that it is reported once: the server, the tool, the place and the words.
 #[derive(Default)]
-pub(super) struct Reported(Mutex<BTreeSet<(String, String, &'static str, &'static str)>>);
+pub(super) struct ReportedWords(Mutex<BTreeSet<(String, String, &'static str, &'static str)>>);
 
-impl Reported {
+impl ReportedWords {
     fn is_new(&self, server: &str, tool: &str, place: &'static str, sign: &'static str) -> bool {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.insert((server.to_owned(), tool.to_owned(), place, sign))

@@ -10,7 +10,7 @@ use portolan_gates::plugins::{DeclaredGuard, Plugins, ResultFilter};
 use crate::audit::{Log, OpenLog};
 use crate::bindings::{self, BoundRun};
 use crate::clock::Clock;
-use crate::disk::{BeforeReading, Cached};
+use crate::disk::{BeforeReading, FileCache};
 use crate::error::ServiceError;
 use crate::process::lineage::Process;
 use crate::{pins, plugins, rules};
@@ -22,13 +22,13 @@ pub(super) struct ProjectFiles {
     clock: Clock,
     /// The system's time, by which changes of files are dated.
     now: fn() -> SystemTime,
-    declared: Cached<Arc<Declared>>,
-    bound: Cached<Arc<[BoundRun]>>,
+    declared: FileCache<Arc<ProjectDeclarations>>,
+    bound: FileCache<Arc<[BoundRun]>>,
 }
 
 /// What the project declares.
 #[derive(Debug, Default)]
-pub(crate) struct Declared {
+pub(crate) struct ProjectDeclarations {
     pub(super) rules: Guidelines,
     pub(super) guards: Vec<DeclaredGuard>,
     pub(super) results: Vec<ResultFilter>,
@@ -36,15 +36,15 @@ pub(crate) struct Declared {
     pub(super) log: Option<OpenLog>,
 }
 
-impl Declared {
+impl ProjectDeclarations {
     /// Reads the files.
     ///
     /// # Errors
     /// They cannot be read, or have faults.
-    pub(super) fn read(project: &Path) -> Result<Declared, ServiceError> {
+    pub(super) fn read(project: &Path) -> Result<ProjectDeclarations, ServiceError> {
         let rules = rules::rules(project)?;
         let Plugins { guards, results, .. } = plugins::load(project)?;
-        Ok(Declared { rules, guards, results, log: None })
+        Ok(ProjectDeclarations { rules, guards, results, log: None })
     }
 
     /// Checks whether a guard counts the earlier calls of a run.
@@ -55,7 +55,7 @@ impl Declared {
 
 impl ProjectFiles {
     pub(super) fn of(project: PathBuf, clock: Clock) -> ProjectFiles {
-        let (declared, bound) = (Cached::default(), Cached::default());
+        let (declared, bound) = (FileCache::default(), FileCache::default());
         ProjectFiles { project, clock, now: SystemTime::now, declared, bound }
     }
 
@@ -66,27 +66,27 @@ impl ProjectFiles {
     }
 
     /// Returns what the project declares, unless it must be read again.
-    pub(super) fn declared_at_once(&self) -> Option<Arc<Declared>> {
+    pub(super) fn declared_at_once(&self) -> Option<Arc<ProjectDeclarations>> {
         self.declared.current()
     }
 
     /// Returns what the project declared when a call was last judged, for the entries of such a call.
-    pub(super) fn last_declared(&self) -> Option<Arc<Declared>> {
+    pub(super) fn last_declared(&self) -> Option<Arc<ProjectDeclarations>> {
         self.declared.last()
     }
 
     /// Returns what the project declares.
     ///
     /// # Errors
-    /// As for [`Declared::read`].
-    pub(super) fn declared(&self) -> Result<Arc<Declared>, ServiceError> {
+    /// As for [`ProjectDeclarations::read`].
+    pub(super) fn declared(&self) -> Result<Arc<ProjectDeclarations>, ServiceError> {
         if let Some(declared) = self.declared.current() {
             return Ok(declared);
         }
         let own = [rules::FILE, plugins::FILE].map(|file| self.project.join(file));
         let before = BeforeReading::at(pins::files(&self.project).into_iter().chain(own), (self.now)());
         let log = Log::of_project(&self.project).ok().map(|log| OpenLog::new(log.with_clock(self.clock.clone())));
-        let declared = Arc::new(Declared { log, ..Declared::read(&self.project)? });
+        let declared = Arc::new(ProjectDeclarations { log, ..ProjectDeclarations::read(&self.project)? });
         self.declared.keep(before, &declared);
         Ok(declared)
     }

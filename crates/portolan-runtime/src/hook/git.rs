@@ -97,7 +97,7 @@ pub struct Run {
 
 /// Facts that only git's hooks know.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Amended {
+pub(super) struct GitFacts {
     /// The reason, if it differs from that about the command that the guards judged.
     pub(super) reason: Option<String>,
     /// The commit that a branch moves to.
@@ -108,7 +108,7 @@ pub(super) struct Amended {
     pub(super) pushed: Option<String>,
 }
 
-impl Amended {
+impl GitFacts {
     fn entry(&self, entry: &mut LogEntry) {
         if let Some(commit) = &self.commit {
             entry.data["commit"] = commit.clone();
@@ -182,7 +182,7 @@ impl Run {
         let by_files = by_files.then_some(
             "the type check passed for the files in the working tree, but the staged content differs from them",
         );
-        let amended = Amended { typecheck: by_files, ..Amended::default() };
+        let amended = GitFacts { typecheck: by_files, ..GitFacts::default() };
         let look = |found: &mut inspection::InspectedCall| found.scene.typecheck = verdict;
         self.judged_with(keeper, rules, "git commit", &["I-2", "I-6"], look, amended)
     }
@@ -284,7 +284,7 @@ impl Run {
         invariants: &[&str],
         look: impl FnOnce(&mut inspection::InspectedCall),
     ) -> Answerable {
-        self.judged_with(keeper, rules, command, invariants, look, Amended::default())
+        self.judged_with(keeper, rules, command, invariants, look, GitFacts::default())
     }
 
     /// Returns the judgement of the guards on a git command, limited to some rules. A hook of git cannot ask a person,
@@ -296,7 +296,7 @@ impl Run {
         command: &str,
         invariants: &[&str],
         look: impl FnOnce(&mut inspection::InspectedCall),
-        amended: Amended,
+        amended: GitFacts,
     ) -> Answerable {
         let now = keeper.clock.now();
         let gate = match gate(keeper) {

@@ -70,7 +70,7 @@ pub use place::project_of;
 pub use standing::{HookCheck, State, pinned, stands};
 pub use watched::{NotInTime, within};
 
-use files::{Declared, ProjectFiles};
+use files::{ProjectDeclarations, ProjectFiles};
 pub(crate) use quick::QuickJudgement;
 pub(crate) use record::Record as CallRecord;
 use record::Record;
@@ -225,7 +225,7 @@ impl Gatekeeper {
         (intent, input): (&Intent, &str),
         session: &mut Option<Session>,
         now: Timestamp,
-        (declared, gate): (&Declared, &Gate),
+        (declared, gate): (&ProjectDeclarations, &Gate),
     ) -> Result<(Answerable, Record), ServiceError> {
         let rules = &declared.rules;
         let (mut branch, mut context) = (None, None);
@@ -308,10 +308,10 @@ impl Gatekeeper {
     }
 
     /// Returns what the project declares.
-    fn declared(&self) -> Result<Arc<Declared>, ServiceError> {
+    fn declared(&self) -> Result<Arc<ProjectDeclarations>, ServiceError> {
         match (&self.files, &self.project) {
             (Some(files), _) => files.declared(),
-            (None, Some(project)) => Declared::read(project).map(Arc::new),
+            (None, Some(project)) => ProjectDeclarations::read(project).map(Arc::new),
             (None, None) => Ok(Arc::default()),
         }
     }

@@ -8,7 +8,7 @@ use portolan_gates::guards::{Worktree, integrates};
 use portolan_gates::{Decision, Guidelines};
 use serde_json::json;
 
-use super::git::{Amended, MAX_REFERENCES, Run, is_zero, quoted};
+use super::git::{GitFacts, MAX_REFERENCES, Run, is_zero, quoted};
 use super::refs::{Refs, is_within};
 use super::upstream::Upstreams;
 use super::{Answerable, Gatekeeper, above};
@@ -36,7 +36,7 @@ impl<'a> Move<'a> {
 }
 
 /// A move that is refused.
-struct Denied {
+struct RefusedMove {
     /// The integration branch that it affects.
     branch: String,
     new: String,
@@ -47,7 +47,7 @@ struct Denied {
 }
 
 /// A repository whose references move.
-struct Moving<'w> {
+struct MoveContext<'w> {
     worktree: &'w Worktree,
     refs: Refs,
     upstreams: Upstreams<'w>,
@@ -67,22 +67,22 @@ impl Run {
             Ok(upstreams) => upstreams,
             Err(why) => return Answerable::blocked(why),
         };
-        let moving = Moving { worktree: &worktree, refs: Refs::of(&worktree), upstreams };
+        let moving = MoveContext { worktree: &worktree, refs: Refs::of(&worktree), upstreams };
         let denied = moves.iter().filter_map(|change| match change.branch() {
             Some(branch) => integrates(rules, branch).then(|| moving.branch(change, branch)).flatten(),
             None => moving.followed(change),
         });
-        let denied: Vec<Denied> = denied.take(MAX_REFERENCES).collect();
+        let denied: Vec<RefusedMove> = denied.take(MAX_REFERENCES).collect();
         self.denied(keeper, rules, &denied)
     }
 
-    fn denied(&self, keeper: &Gatekeeper, rules: &Guidelines, denied: &[Denied]) -> Answerable {
+    fn denied(&self, keeper: &Gatekeeper, rules: &Guidelines, denied: &[RefusedMove]) -> Answerable {
         let mut all = Vec::new();
-        for Denied { branch, new, why, pushed } in denied {
+        for RefusedMove { branch, new, why, pushed } in denied {
             let name = quoted(&format!("refs/heads/{branch}"));
             let verb = if is_zero(new) { format!("-d {name}") } else { format!("{name} {new}") };
             let (reason, pushed) = (why.clone(), pushed.clone());
-            let amended = Amended { reason, commit: Some(json!(new)), pushed, ..Amended::default() };
+            let amended = GitFacts { reason, commit: Some(json!(new)), pushed, ..GitFacts::default() };
             let answer = self.judged_with(keeper, rules, &format!("git update-ref {verb}"), &["I-2"], |_| {}, amended);
             if answer.decision != Decision::Allow && answer.judgements.is_empty() {
                 return answer;
@@ -107,15 +107,16 @@ fn pushed(upstream: &Upstream, new: &str) -> String {
     )
 }
 
-impl Moving<'_> {
+impl MoveContext<'_> {
     fn is_within(&self, commit: &str, tip: &str) -> bool {
         is_within(self.worktree.root.as_ref(), commit, &[tip.to_owned()])
     }
 
     /// Refuses a move of an integration branch, if it is not allowed. Creating a branch is allowed.
-    fn branch(&self, change: &Move<'_>, branch: &str) -> Option<Denied> {
+    fn branch(&self, change: &Move<'_>, branch: &str) -> Option<RefusedMove> {
         let was = self.refs.oid(change.name)?;
-        let denied = |why| Some(Denied { branch: branch.to_owned(), new: change.new.to_owned(), why, pushed: None });
+        let denied =
+            |why| Some(RefusedMove { branch: branch.to_owned(), new: change.new.to_owned(), why, pushed: None });
         if is_zero(change.new) {
             return if self.refs.is_packed(change.name, change.old) { None } else { denied(None) };
         }
@@ -133,7 +134,7 @@ impl Moving<'_> {
 
     /// Refuses a move of the reference that an integration branch follows, if it is not allowed. Deleting the reference
     /// is allowed, because the branch then cannot move.
-    fn followed(&self, change: &Move<'_>) -> Option<Denied> {
+    fn followed(&self, change: &Move<'_>) -> Option<RefusedMove> {
         let branch = self.upstreams.follower(change.name)?;
         let upstream = self.upstreams.followed(&branch)?;
         let was = self.refs.oid(change.name);
@@ -147,7 +148,7 @@ impl Moving<'_> {
             false => format!("`{}` mirrors what `{}` has: {why}", change.name, upstream.remote),
         };
         let pushed = is_pushed.then(|| upstream.branch.clone());
-        Some(Denied { branch, new: change.new.to_owned(), why: Some(why), pushed })
+        Some(RefusedMove { branch, new: change.new.to_owned(), why: Some(why), pushed })
     }
 
     fn forged(&self, new: &str, was: Option<String>, branch: &str, upstream: &Upstream) -> Option<String> {

@@ -22,13 +22,13 @@ pub(crate) enum Data<P> {
 }
 
 /// Observes data that is too large to be kept.
-pub(crate) trait Passing: Default {
+pub(crate) trait ByteObserver: Default {
     /// Observes the next piece.
     fn feed(&mut self, bytes: &[u8]);
 }
 
 /// Observes nothing.
-impl Passing for () {
+impl ByteObserver for () {
     fn feed(&mut self, _bytes: &[u8]) {}
 }
 
@@ -53,7 +53,7 @@ enum Place {
     Data,
 }
 
-impl<P: Passing> Events<P> {
+impl<P: ByteObserver> Events<P> {
     /// Parses events whose data has at most `max` bytes.
     pub(crate) fn new(max: usize) -> Events<P> {
         Events {
@@ -168,7 +168,7 @@ mod tests {
     #[derive(Default)]
     struct Seen(Vec<u8>);
 
-    impl Passing for Seen {
+    impl ByteObserver for Seen {
         fn feed(&mut self, bytes: &[u8]) {
             self.0.extend_from_slice(bytes);
         }

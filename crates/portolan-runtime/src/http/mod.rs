@@ -5,7 +5,7 @@ mod events;
 use std::error::Error;
 use std::sync::Once;
 
-pub(crate) use events::{Data, Events, Passing};
+pub(crate) use events::{ByteObserver, Data, Events};
 use reqwest::{Client, ClientBuilder};
 
 /// Returns the builder of a client with our user agent and our TLS provider.

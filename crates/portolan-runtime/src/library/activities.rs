@@ -38,7 +38,7 @@ fn in_folder(path: &Path, source: Source) -> Source {
     if !owns_folder && !may_share {
         return source;
     }
-    let gathering = Gathering { around, folder: &folder, size: source.text.len(), faults: Vec::new() };
+    let gathering = FolderReader { around, folder: &folder, size: source.text.len(), faults: Vec::new() };
     match gathering.pieces() {
         Some((pieces, faults)) => source.joined(pieces, faults),
         None => source,
@@ -61,7 +61,7 @@ pub(super) fn watched_folders(path: &Path, source: &Source) -> Vec<PathBuf> {
     named.iter().map(String::as_str).chain([USUAL_FOLDER]).map(|folder| around.join(folder)).collect()
 }
 
-struct Gathering<'g> {
+struct FolderReader<'g> {
     /// The folder of the workflow. No path may lead out of it.
     around: &'g Path,
     folder: &'g ActivitiesFolder,
@@ -70,7 +70,7 @@ struct Gathering<'g> {
     faults: Vec<Diagnostic>,
 }
 
-impl Gathering<'_> {
+impl FolderReader<'_> {
     /// Returns the files in order, and the findings. `None` if there is no folder and none was named.
     fn pieces(mut self) -> Option<(Vec<Piece>, Vec<Diagnostic>)> {
         let path = self.around.join(&self.folder.path);

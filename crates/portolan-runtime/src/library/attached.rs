@@ -6,7 +6,7 @@ use portolan_core::diagnostic::Diagnostic;
 use portolan_core::dialect::verify;
 use portolan_core::graph::Graph;
 
-use super::{Library, Reviewed, read_definition};
+use super::{DefinitionReview, Library, read_definition};
 use crate::attachments::{self, Origins};
 use crate::definition::ParsedText;
 use crate::error::ServiceError;
@@ -22,14 +22,14 @@ impl Library {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn review_attachments(&self, functions: &[PathBuf]) -> Result<Option<Reviewed>, ServiceError> {
+    pub fn review_attachments(&self, functions: &[PathBuf]) -> Result<Option<DefinitionReview>, ServiceError> {
         let Some(source) = attachments::source(&self.project)? else { return Ok(None) };
         let (attachments, mut faults) = verify::read(&source);
         if !faults.iter().any(Diagnostic::is_error) {
             let graphs = self.all_graphs(functions);
             faults.extend(attachments.unmatched(&graphs.iter().collect::<Vec<_>>()));
         }
-        Ok(Some(Reviewed { source, faults }))
+        Ok(Some(DefinitionReview { source, faults }))
     }
 
     /// Returns every workflow that can be drawn, as it is written, under the name by which it is run.

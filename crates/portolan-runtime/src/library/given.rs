@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, ServiceError};
 
 /// The files that were named, by their ids.
 #[derive(Default)]
-pub(super) struct Given {
+pub(super) struct NamedFiles {
     /// The definitions that can be found by their ids.
     pub(super) files: BTreeMap<String, PathBuf>,
     /// Definitions with the same id.
@@ -20,9 +20,9 @@ pub(super) struct Given {
     pub(super) strays: Vec<WorkflowFile>,
 }
 
-impl Given {
+impl NamedFiles {
     /// Returns the definitions at the paths. A file that is named twice counts once.
-    pub(super) fn of(paths: &[PathBuf]) -> Result<Given, ServiceError> {
+    pub(super) fn of(paths: &[PathBuf]) -> Result<NamedFiles, ServiceError> {
         let (mut by_id, mut known) = (BTreeMap::<String, Vec<PathBuf>>::new(), BTreeSet::new());
         for path in paths {
             for WorkflowFile { id, path } in workflow_files(path)? {
@@ -32,7 +32,7 @@ impl Given {
                 }
             }
         }
-        let mut given = Given::default();
+        let mut given = NamedFiles::default();
         for (id, mut paths) in by_id {
             if paths.len() == 1 {
                 given.files.extend(paths.pop().map(|path| (id, path)));
@@ -49,7 +49,7 @@ impl Given {
     }
 
     /// Sets the files aside that only have the id of a definition, so that they do not stand in its way.
-    pub(super) fn without_strays(mut self) -> Given {
+    pub(super) fn without_strays(mut self) -> NamedFiles {
         for (id, paths) in std::mem::take(&mut self.clashes) {
             let (mut defined, strays): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| !is_stray_file(path));
             self.strays.extend(strays.into_iter().map(|path| WorkflowFile { id: id.clone(), path }));

@@ -18,10 +18,10 @@ const MAX_KEPT: usize = 256;
 
 /// The cached texts, by their paths.
 #[derive(Default)]
-pub(super) struct Sources(Mutex<BTreeMap<PathBuf, Arc<Reading>>>);
+pub(super) struct Sources(Mutex<BTreeMap<PathBuf, Arc<StampedSource>>>);
 
 /// A text, and the metadata of its files and folders when it was read.
-struct Reading {
+struct StampedSource {
     source: Source,
     stamps: Vec<(PathBuf, Stamp)>,
 }
@@ -39,7 +39,7 @@ impl Sources {
         }
         let begun = SystemTime::now();
         let source = read_definition(path)?;
-        let reading = Reading::of(path, &source, begun);
+        let reading = StampedSource::of(path, &source, begun);
         let mut kept = lock(&self.0);
         match reading {
             Some(reading) => {
@@ -54,10 +54,10 @@ impl Sources {
     }
 }
 
-impl Reading {
+impl StampedSource {
     /// Returns the reading of a text that began at `begun`. `None` if a later change might not show: after a change in
     /// the same moment, or if a fault reports that something could not be read.
-    fn of(path: &Path, source: &Source, begun: SystemTime) -> Option<Reading> {
+    fn of(path: &Path, source: &Source, begun: SystemTime) -> Option<StampedSource> {
         if !source.faults().is_empty() {
             return None;
         }
@@ -70,7 +70,10 @@ impl Reading {
         let files = source.names().map(PathBuf::from).chain(beside);
         let stamps = files.chain(folders).map(|path| Stamp::of(&path).map(|stamp| (path, stamp)));
         let stamps: Vec<(PathBuf, Stamp)> = stamps.collect::<Option<_>>()?;
-        stamps.iter().all(|(_, stamp)| stamp.is_settled(begun)).then(|| Reading { source: source.clone(), stamps })
+        stamps
+            .iter()
+            .all(|(_, stamp)| stamp.is_settled(begun))
+            .then(|| StampedSource { source: source.clone(), stamps })
     }
 
     fn is_current(&self) -> bool {
@@ -111,8 +114,8 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = write(folder.path(), "mine.yaml", HEAD);
         let source = read_definition(&path).expect("it is read");
-        assert!(Reading::of(&path, &source, SystemTime::now()).is_none());
-        assert!(Reading::of(&path, &source, later()).is_some_and(|reading| reading.is_current()));
+        assert!(StampedSource::of(&path, &source, SystemTime::now()).is_none());
+        assert!(StampedSource::of(&path, &source, later()).is_some_and(|reading| reading.is_current()));
     }
 
     #[test]
@@ -157,7 +160,7 @@ mod tests {
             write(folder.path(), "activities/01-look.yaml", ACTIVITY);
             let path = write(folder.path(), "workflow.yaml", HEAD);
             let source = read_definition(&path).expect("it is read");
-            let reading = Reading::of(&path, &source, later()).expect("all is settled");
+            let reading = StampedSource::of(&path, &source, later()).expect("all is settled");
             assert!(reading.is_current());
             until_the_clock_advances(folder.path());
             change(folder.path());
@@ -171,7 +174,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = write(folder.path(), "workflow.yaml", HEAD);
         let source = read_definition(&path).expect("it is read");
-        let reading = Reading::of(&path, &source, later()).expect("all is settled");
+        let reading = StampedSource::of(&path, &source, later()).expect("all is settled");
         write(folder.path(), "activities/01-look.yaml", ACTIVITY);
         assert!(!reading.is_current());
     }
@@ -183,6 +186,6 @@ mod tests {
         let path = write(folder.path(), "workflow.yaml", HEAD);
         let source = read_definition(&path).expect("it is read");
         assert!(!source.faults().is_empty());
-        assert!(Reading::of(&path, &source, later()).is_none());
+        assert!(StampedSource::of(&path, &source, later()).is_none());
     }
 }

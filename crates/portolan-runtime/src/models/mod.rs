@@ -1,7 +1,7 @@
 //! Language models: of a provider, or played from written answers. Requests and answers are types of
 //! [`portolan_core::chat`]. This module transports them, and decides nothing about them.
 //!
-//! A model is opened by its name ([`ModelName`]) and called through one trait, [`Model`]. [`Retrying`] retries
+//! A model is opened by its name ([`ModelName`]) and called through one trait, [`Model`]. [`RetryingModel`] retries
 //! temporary failures, [`ModelRecorder`] records answers, and [`prices`] gives their costs. Dropping the future of a
 //! request gives it up.
 
@@ -39,11 +39,11 @@ pub use name::ModelName;
 pub use providers::{PROVIDERS, Protocol, Provider};
 pub use recorder::ModelRecorder;
 pub use remote::RemoteModel;
-pub use retry::{RetryPolicy, Retrying};
+pub use retry::{RetryPolicy, RetryingModel};
 pub use scripted::Script;
 
 /// The future answer of a model.
-pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<ModelAnswer, ModelError>> + Send + 'a>>;
+pub type AnswerFuture<'a> = Pin<Box<dyn Future<Output = Result<ModelAnswer, ModelError>> + Send + 'a>>;
 
 /// A language model.
 pub trait Model: Send + Sync {
@@ -51,7 +51,7 @@ pub trait Model: Send + Sync {
     fn name(&self) -> &str;
 
     /// Asks the model. With a sink, the text is also passed on as it arrives. The answer contains all of it.
-    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a>;
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> AnswerFuture<'a>;
 }
 
 /// A question to a model.

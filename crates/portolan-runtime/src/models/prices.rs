@@ -6,7 +6,7 @@ use std::sync::Arc;
 use portolan_core::chat::prices::Prices;
 use portolan_core::source::Source;
 
-use super::{Answering, Model, ModelQuestion, OpenError, Sink, Variables, read_file};
+use super::{AnswerFuture, Model, ModelQuestion, OpenError, Sink, Variables, read_file};
 
 /// The shipped table.
 pub const SHIPPED: &str = include_str!("prices.yaml");
@@ -42,24 +42,24 @@ fn read(source: &Source) -> Result<Prices, OpenError> {
 }
 
 /// A model whose answers include their cost, if known.
-pub struct Priced {
+pub struct PricedModel {
     model: Arc<dyn Model>,
     prices: Arc<Prices>,
 }
 
-impl Priced {
+impl PricedModel {
     /// Adds the costs that `prices` gives for the name of `model`.
-    pub fn new(model: Arc<dyn Model>, prices: Arc<Prices>) -> Priced {
-        Priced { model, prices }
+    pub fn new(model: Arc<dyn Model>, prices: Arc<Prices>) -> PricedModel {
+        PricedModel { model, prices }
     }
 }
 
-impl Model for Priced {
+impl Model for PricedModel {
     fn name(&self) -> &str {
         self.model.name()
     }
 
-    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> AnswerFuture<'a> {
         let asked = self.model.ask(question, sink);
         Box::pin(async move {
             let mut answer = asked.await?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use portolan_core::chat::script::{ScriptedModelAnswer, written};
 use portolan_core::chat::{ModelAnswer, ModelError};
 
-use super::{Answering, Model, ModelQuestion, Sink};
+use super::{AnswerFuture, Model, ModelQuestion, Sink};
 
 /// A model whose answers are recorded.
 ///
@@ -45,7 +45,7 @@ impl Model for ModelRecorder {
         self.model.name()
     }
 
-    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> AnswerFuture<'a> {
         let place = self.begin();
         let asked = self.model.ask(question, sink);
         Box::pin(async move {

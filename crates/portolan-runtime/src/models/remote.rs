@@ -11,7 +11,7 @@ use super::failure::Speaker;
 use super::http::{self, Reply, ResponseLimits};
 use super::key::{Place, base_variable, place};
 use super::providers::{Protocol, Provider};
-use super::{Answering, Model, ModelQuestion, ModelSetup, OpenError, Sink, anthropic, openai};
+use super::{AnswerFuture, Model, ModelQuestion, ModelSetup, OpenError, Sink, anthropic, openai};
 use crate::http::{Data, Events};
 
 /// The maximum size of a stream's event in bytes.
@@ -191,7 +191,7 @@ impl Model for RemoteModel {
         &self.name
     }
 
-    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> AnswerFuture<'a> {
         Box::pin(async move {
             let whole = self.limits.whole;
             let asked = tokio::time::timeout(whole, self.asked(question, sink));

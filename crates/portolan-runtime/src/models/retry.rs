@@ -7,7 +7,7 @@ use std::time::Duration;
 use portolan_core::chat::{ModelAnswer, ModelError};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Answering, Model, ModelQuestion, Sink};
+use super::{AnswerFuture, Model, ModelQuestion, Sink};
 
 /// The rules of retries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,17 +51,17 @@ impl RetryPolicy {
 }
 
 /// A model with retries.
-pub struct Retrying {
+pub struct RetryingModel {
     model: Arc<dyn Model>,
     backoff: RetryPolicy,
     chance: Mutex<fastrand::Rng>,
 }
 
-impl Retrying {
+impl RetryingModel {
     /// Retries `model` by these rules.
-    pub fn new(model: Arc<dyn Model>, backoff: RetryPolicy) -> Retrying {
+    pub fn new(model: Arc<dyn Model>, backoff: RetryPolicy) -> RetryingModel {
         let chance = Mutex::new(fastrand::Rng::with_seed(backoff.seed));
-        Retrying { model, backoff, chance }
+        RetryingModel { model, backoff, chance }
     }
 
     async fn asked(&self, question: ModelQuestion<'_>, sink: Option<&dyn Sink>) -> Result<ModelAnswer, ModelError> {
@@ -103,12 +103,12 @@ fn counted(failure: ModelError, failures: u32) -> ModelError {
     ModelError { message: format!("{} (asked {failures} times)", failure.message), ..failure }
 }
 
-impl Model for Retrying {
+impl Model for RetryingModel {
     fn name(&self) -> &str {
         self.model.name()
     }
 
-    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> AnswerFuture<'a> {
         Box::pin(self.asked(question, sink))
     }
 }

@@ -9,7 +9,7 @@ use portolan_core::chat::{ModelAnswer, ModelError, Role};
 use portolan_core::diagnostic::clip;
 use portolan_core::source::Source;
 
-use super::{Answering, Model, ModelQuestion, OpenError, Sink, read_file};
+use super::{AnswerFuture, Model, ModelQuestion, OpenError, Sink, read_file};
 
 /// Answers that are played in their order. Each request gets the first remaining answer for it, or else the first
 /// remaining answer for any request.
@@ -88,7 +88,7 @@ impl Model for Script {
         &self.name
     }
 
-    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> AnswerFuture<'a> {
         // Chosen before the future is polled, so that answers follow the order of the calls.
         let line = self.next(&question);
         Box::pin(async move {

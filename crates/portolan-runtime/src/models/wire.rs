@@ -14,13 +14,13 @@ pub(super) struct Count(pub(super) Option<u64>);
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Count, D::Error> {
-        deserializer.deserialize_any(Counting)
+        deserializer.deserialize_any(CountVisitor)
     }
 }
 
-struct Counting;
+struct CountVisitor;
 
-impl<'de> Visitor<'de> for Counting {
+impl<'de> Visitor<'de> for CountVisitor {
     type Value = Count;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

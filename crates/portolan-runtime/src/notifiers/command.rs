@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Notice, Notifier, Telling};
+use super::{Notice, NotificationFuture, Notifier};
 use crate::drivers::process::{Program, run};
 
 /// The timeout.
@@ -24,7 +24,7 @@ impl Notifier for NotifierCommand {
         &self.id
     }
 
-    fn send<'a>(&'a self, notice: &'a Notice) -> Telling<'a> {
+    fn send<'a>(&'a self, notice: &'a Notice) -> NotificationFuture<'a> {
         Box::pin(async move {
             let word = |word: &String| match word.as_str() {
                 "{type}" => notice.kind.clone(),

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::{Notice, Notifier, Telling};
+use super::{Notice, NotificationFuture, Notifier};
 
 /// A file of the project.
 pub struct File {
@@ -21,7 +21,7 @@ impl Notifier for File {
         &self.id
     }
 
-    fn send<'a>(&'a self, notice: &'a Notice) -> Telling<'a> {
+    fn send<'a>(&'a self, notice: &'a Notice) -> NotificationFuture<'a> {
         Box::pin(
             async move { self.append(notice).map_err(|error| format!("`{}` cannot be written: {error}", self.path)) },
         )

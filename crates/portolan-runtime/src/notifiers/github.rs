@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::command::started;
-use super::{Notice, Notifier, Telling};
+use super::{Notice, NotificationFuture, Notifier};
 use crate::repository::home::Home;
 
 /// A comment on GitHub.
@@ -21,7 +21,7 @@ impl Notifier for GitHub {
         &self.id
     }
 
-    fn send<'a>(&'a self, notice: &'a Notice) -> Telling<'a> {
+    fn send<'a>(&'a self, notice: &'a Notice) -> NotificationFuture<'a> {
         Box::pin(async move {
             // A task without an issue has no place for a comment.
             let Some(issue) = self.issue.or(notice.issue) else { return Ok(()) };

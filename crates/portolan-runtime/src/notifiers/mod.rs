@@ -23,7 +23,7 @@ pub use stdout::Stdout;
 pub use webhook::Webhook;
 
 /// A notification in progress. Its error says why it failed.
-pub type Telling<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
+pub type NotificationFuture<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 
 /// A channel for notices.
 pub trait Notifier: Send + Sync {
@@ -31,7 +31,7 @@ pub trait Notifier: Send + Sync {
     fn id(&self) -> &str;
 
     /// Sends a notice.
-    fn send<'a>(&'a self, notice: &'a Notice) -> Telling<'a>;
+    fn send<'a>(&'a self, notice: &'a Notice) -> NotificationFuture<'a>;
 }
 
 /// A notice.

@@ -1,6 +1,6 @@
 //! Standard output, one line per notice. The caller formats the line.
 
-use super::{Notice, Notifier, Telling};
+use super::{Notice, NotificationFuture, Notifier};
 
 /// Standard output, written by the caller's function: this crate does not write to the terminal.
 pub struct Stdout<F: Fn(&Notice) + Send + Sync>(pub F);
@@ -10,7 +10,7 @@ impl<F: Fn(&Notice) + Send + Sync> Notifier for Stdout<F> {
         "stdout"
     }
 
-    fn send<'a>(&'a self, notice: &'a Notice) -> Telling<'a> {
+    fn send<'a>(&'a self, notice: &'a Notice) -> NotificationFuture<'a> {
         Box::pin(async move {
             (self.0)(notice);
             Ok(())

@@ -7,7 +7,7 @@ use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Url, redirect};
 
 use super::ssrf::look;
-use super::{Notice, Notifier, Telling};
+use super::{Notice, NotificationFuture, Notifier};
 use crate::http;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,7 +30,7 @@ impl Notifier for Webhook {
         &self.id
     }
 
-    fn send<'a>(&'a self, notice: &'a Notice) -> Telling<'a> {
+    fn send<'a>(&'a self, notice: &'a Notice) -> NotificationFuture<'a> {
         Box::pin(async move {
             match tokio::time::timeout(TIMEOUT, self.post(notice)).await {
                 Ok(sent) => sent,

@@ -97,7 +97,7 @@ impl Repository {
     /// The commit of the snapshot is missing, or git fails.
     pub async fn changes_since(&self, then: &FileSnapshot) -> Result<FileChanges, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
-        let mut telling = Telling { git: &git, then, told: FileChanges::default(), left: MOST_BYTES, diffs: 0 };
+        let mut telling = ChangesBuilder { git: &git, then, told: FileChanges::default(), left: MOST_BYTES, diffs: 0 };
         for (path, differs) in then.found(&git).await? {
             telling.tell(path, &differs).await?;
         }
@@ -273,7 +273,7 @@ pub(super) struct Differs {
     pub(super) is_new: bool,
 }
 
-struct Telling<'t> {
+struct ChangesBuilder<'t> {
     git: &'t Git,
     then: &'t FileSnapshot,
     told: FileChanges,
@@ -282,7 +282,7 @@ struct Telling<'t> {
     diffs: usize,
 }
 
-impl Telling<'_> {
+impl ChangesBuilder<'_> {
     async fn tell(&mut self, path: String, differs: &Differs) -> Result<(), FactError> {
         let file = self.git.top.join(&path);
         let before = self.then.loose.get(&path);

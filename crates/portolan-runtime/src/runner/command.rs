@@ -19,7 +19,7 @@ use tokio::process::ChildStdout;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::{PathError, Printing, inside, unknown};
+use super::{LineSplitter, PathError, inside, unknown};
 use crate::process::{Environment, Group, Tail};
 
 /// How much is read from a pipe after the command has ended. No pipe holds more than this, and a process that escaped
@@ -48,7 +48,7 @@ pub(super) async fn run(
     limits: Limits,
     project: &Path,
     environment: &Environment,
-    mut printing: Printing,
+    mut printing: LineSplitter,
 ) -> Verdict {
     let shown = shown(argv);
     let mut running = match start(argv, project, environment) {
@@ -82,7 +82,7 @@ fn how(status: ExitStatus) -> String {
 type Hear<'h> = dyn FnMut(&[u8]) + Send + 'h;
 
 /// A running command. Dropping it kills its group.
-struct Running {
+struct RunningCommand {
     group: Group,
     ended: JoinHandle<io::Result<ExitStatus>>,
     output: ChildStdout,
@@ -98,7 +98,7 @@ enum Ending {
     Lost(io::Error),
 }
 
-impl Running {
+impl RunningCommand {
     async fn finish(&mut self, limits: Limits, hear: &mut Hear<'_>) -> Ending {
         let ending = match timeout(Duration::from_secs(limits.seconds), self.ended(hear)).await {
             Ok(Ok(status)) => Ending::Exited(status),
@@ -124,7 +124,7 @@ impl Running {
     /// Waits for the end of the command, and reads its output meanwhile. Does not wait for the end of the output,
     /// because another process may hold the pipe.
     async fn ended(&mut self, hear: &mut Hear<'_>) -> io::Result<ExitStatus> {
-        let Running { ended, output, tail, .. } = self;
+        let RunningCommand { ended, output, tail, .. } = self;
         let mut ended = pin!(ended);
         let mut printing = pin!(copy(output, tail, hear));
         let joined = poll_fn(|context| {
@@ -169,7 +169,7 @@ async fn copy(output: &mut ChildStdout, tail: &mut Tail, hear: &mut Hear<'_>) ->
 }
 
 /// Starts the command. The error says why it cannot be started, and what to do.
-fn start(argv: &[String], project: &Path, environment: &Environment) -> Result<Running, String> {
+fn start(argv: &[String], project: &Path, environment: &Environment) -> Result<RunningCommand, String> {
     let [name, arguments @ ..] = argv else {
         return Err("the check names no program; add one to its `run`".to_owned());
     };
@@ -180,7 +180,12 @@ fn start(argv: &[String], project: &Path, environment: &Environment) -> Result<R
     spawn(&program, arguments, project, environment).map_err(|error| not_started(name, &error))
 }
 
-fn spawn(program: &Path, arguments: &[String], project: &Path, environment: &Environment) -> io::Result<Running> {
+fn spawn(
+    program: &Path,
+    arguments: &[String],
+    project: &Path,
+    environment: &Environment,
+) -> io::Result<RunningCommand> {
     // One pipe for both streams keeps their output in order.
     let (reader, writer) = io::pipe()?;
     let rest = reader.try_clone()?;
@@ -196,7 +201,7 @@ fn spawn(program: &Path, arguments: &[String], project: &Path, environment: &Env
         .stderr(writer)
         .process_group(0);
     let (group, ended) = Group::lead(command.spawn()?);
-    Ok(Running { group, ended, output, rest, tail: Tail::default() })
+    Ok(RunningCommand { group, ended, output, rest, tail: Tail::default() })
 }
 
 /// Returns the program to execute. A bare name is searched on the `PATH`; a relative path with a slash must stay inside

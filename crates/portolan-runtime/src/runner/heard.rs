@@ -52,12 +52,12 @@ impl Listener {
     }
 
     /// Reports the start of a check. Returns the receiver of its output.
-    pub(crate) fn begins(&self, check: &str) -> Printing {
+    pub(crate) fn begins(&self, check: &str) -> LineSplitter {
         if self.0.is_empty() {
-            return Printing::default();
+            return LineSplitter::default();
         }
         self.tell(&CheckOutput { check, line: None });
-        Printing { listener: self.clone(), check: check.into(), open: Vec::new() }
+        LineSplitter { listener: self.clone(), check: check.into(), open: Vec::new() }
     }
 
     fn tell(&self, heard: &CheckOutput<'_>) {
@@ -67,14 +67,14 @@ impl Listener {
 
 /// Splits the output of a running check into lines. Does nothing without listeners.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Printing {
+pub(crate) struct LineSplitter {
     listener: Listener,
     check: Arc<str>,
     /// The beginning of an unfinished line.
     open: Vec<u8>,
 }
 
-impl Printing {
+impl LineSplitter {
     /// Adds output, and passes on the last complete line of it, because a reader could not follow more. `redact`
     /// removes secrets.
     pub(crate) fn push(&mut self, chunk: &[u8], redact: &dyn Fn(String) -> String) {

@@ -15,7 +15,7 @@ use portolan_core::run::Verdict;
 
 use crate::process::Environment;
 
-pub(crate) use heard::Printing;
+pub(crate) use heard::LineSplitter;
 pub use heard::{CheckOutput, Listener};
 
 /// Checks a file of the project.
@@ -37,7 +37,7 @@ pub(crate) async fn command(
     seconds: u64,
     project: &Path,
     environment: &Environment,
-    printing: Printing,
+    printing: LineSplitter,
 ) -> Verdict {
     let limits = command::Limits { seconds, ..command::Limits::default() };
     command::run(argv, limits, project, environment, printing).await
@@ -55,7 +55,7 @@ pub(crate) async fn command(
     seconds: u64,
     project: &Path,
     _environment: &Environment,
-    _printing: Printing,
+    _printing: LineSplitter,
 ) -> Verdict {
     run(argv, seconds, project, &Listener::default()).await
 }

@@ -75,7 +75,7 @@ impl Project {
             limits,
             self.0.path(),
             &environment,
-            Printing::default(),
+            LineSplitter::default(),
         ))
     }
 }

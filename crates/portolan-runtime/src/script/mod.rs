@@ -20,7 +20,7 @@ use crate::error::ServiceError;
 use crate::library::{FunctionFiles, FunctionSet, Library, read_definition};
 
 pub use coverage::{Coverage, EdgeTaken};
-pub use record::{Recording, Rewritten};
+pub use record::{Recording, RecordingText};
 pub use run::{CaseOutcome, CaseReport, TestReport, Tester};
 pub use save::{SavedRun, SavedTest};
 

@@ -36,7 +36,7 @@ pub struct Recording<'r> {
 
 /// A recording as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rewritten {
+pub struct RecordingText {
     /// The text of the file.
     pub text: String,
     /// Whether something in it is masked.
@@ -48,11 +48,11 @@ impl Recording<'_> {
     ///
     /// # Errors
     /// The function no longer accepts the masked input, or the file would be too large to be read.
-    pub async fn write(&self, path: &Path, tester: &Tester) -> Result<Rewritten, ServiceError> {
+    pub async fn write(&self, path: &Path, tester: &Tester) -> Result<RecordingText, ServiceError> {
         let (test, redacted) = self.test(tester).await?;
         let text = text(path, &way(path, self.graph), &test, ("Recorded by `portolan run --record`", redacted));
         fits(&text)?;
-        Ok(Rewritten { text, redacted })
+        Ok(RecordingText { text, redacted })
     }
 
     /// Returns the test, and whether something in it is masked.

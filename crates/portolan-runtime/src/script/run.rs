@@ -117,7 +117,7 @@ impl Tester {
         for case in &script.cases {
             let answers = merged(&script.answers, &case.answers);
             let written = Arc::new(RecordedAnswers::of(&answers));
-            let unanswered = Unanswered::of(&answers);
+            let unanswered = UnansweredCalls::of(&answers);
             let definition = suite.functions.called(case.tool.as_ref().map(|tool| tool.value.as_str()))?;
             let watch = ways.watch().and(unanswered.watch());
             let came = self.come_to(definition, &case.input, written.clone(), Some(watch)).await?;
@@ -199,14 +199,14 @@ fn merged(shared: &Answers, own: &Answers) -> Answers {
 /// Records calls without a written answer. The function could catch their failure, and the test would pass without
 /// having tested anything.
 #[derive(Clone)]
-struct Unanswered {
+struct UnansweredCalls {
     answered: Arc<BTreeSet<String>>,
     found: Arc<Mutex<BTreeSet<String>>>,
 }
 
-impl Unanswered {
-    fn of(answers: &Answers) -> Unanswered {
-        Unanswered { answered: Arc::new(answers.keys().cloned().collect()), found: Arc::default() }
+impl UnansweredCalls {
+    fn of(answers: &Answers) -> UnansweredCalls {
+        UnansweredCalls { answered: Arc::new(answers.keys().cloned().collect()), found: Arc::default() }
     }
 
     fn watch(&self) -> ExecutionObserver {

@@ -13,11 +13,11 @@ use serde_json::{Map, Value, json};
 
 use super::record::{fits, text, way};
 use super::{Recording, Tester};
-use crate::author::{Locked, MARK};
+use crate::author::{LockedFile, MARK};
 use crate::definition::Definition;
 use crate::error::ServiceError;
 use crate::store::Record;
-use crate::tools::{Recorded, recorded};
+use crate::tools::{JournalAnswers, recorded};
 
 /// The extensions of the file of tests of `count.yaml`.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
@@ -63,14 +63,14 @@ impl SavedRun<'_> {
             let message = format!("the name of a test must be a single line of 1 to {MAX_NAME} characters");
             return Err(ServiceError::refused("bad_name", message, "use a name that says what the test shows"));
         }
-        let Recorded { answers, by_hand } = recorded(&self.definition.workflow, self.records);
+        let JournalAnswers { answers, by_hand } = recorded(&self.definition.workflow, self.records);
         may_be_saved(&self.definition.workflow, self.run, &by_hand)?;
         let input = self.run.opening.input.as_deref().cloned().unwrap_or_else(|| json!({}));
         let (graph, definition, hidden) = (self.graph, self.definition, self.hidden);
         let recording = Recording { name: name.to_owned(), graph, definition, input: &input, answers, hidden };
         let (test, redacted) = recording.test(tester).await?;
         let file = test_file(self.graph);
-        let mut locked = Locked::wait(&file).await?;
+        let mut locked = LockedFile::wait(&file).await?;
         loop {
             let before = locked.read()?;
             let text = match &before {

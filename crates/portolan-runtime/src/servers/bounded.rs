@@ -28,7 +28,7 @@ pub(super) fn is_too_large(words: &str) -> bool {
 }
 
 #[derive(Clone)]
-pub(super) struct Bounded(pub(super) reqwest::Client);
+pub(super) struct BoundedClient(pub(super) reqwest::Client);
 
 /// The events of the reply to a request.
 struct Replies {
@@ -57,7 +57,7 @@ impl Replies {
     }
 }
 
-impl StreamableHttpClient for Bounded {
+impl StreamableHttpClient for BoundedClient {
     type Error = reqwest::Error;
 
     async fn post_message_with_max_sse_event_size(

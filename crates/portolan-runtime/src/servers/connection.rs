@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use super::bounded;
 use super::error::said;
 use super::http::reason;
-use super::lists::{Listed, Offers, Tool};
+use super::lists::{Offers, ReceivedList, Tool};
 use super::message::{TOO_LARGE, UNREADABLE, untyped};
 use super::notices::{Listener, Notices, OnProgress};
 #[cfg(unix)]
@@ -40,9 +40,9 @@ pub(super) struct Connection {
     stderr: Arc<Stderr>,
     notices: Arc<Notices>,
     /// The list of tools, if it was requested.
-    pub(super) tools: Mutex<Option<Listed<[Tool]>>>,
+    pub(super) tools: Mutex<Option<ReceivedList<[Tool]>>>,
     /// The lists of resources and prompts, if they were requested.
-    pub(super) offers: Mutex<Option<Listed<Offers>>>,
+    pub(super) offers: Mutex<Option<ReceivedList<Offers>>>,
     answered: AtomicBool,
     gone: AtomicBool,
 }

@@ -11,16 +11,16 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
 use rmcp::transport::worker::WorkerQuitReason;
 
-use super::bounded::Bounded;
+use super::bounded::BoundedClient;
 use super::connection::Parts;
-use super::open::{Fault, Opening, Refusal, Texts};
+use super::open::{ConnectionAttempt, Fault, Refusal, Texts};
 use super::sse::EventStream;
 use crate::http::{self, explained};
 
 const MAX_REDIRECTS: usize = 5;
 const HELP: &str = "check the `url` and the `headers` of its entry, and that the server is running";
 
-impl Opening<'_> {
+impl ConnectionAttempt<'_> {
     /// Connects over streamable HTTP. If that fails and the entry allows either, it tries the older transport.
     pub(super) async fn http(
         &self,
@@ -34,7 +34,7 @@ impl Opening<'_> {
             target.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect::<HashMap<_, _>>(),
         );
         config.max_sse_event_size = self.options.max_message;
-        let transport = StreamableHttpClientTransport::with_client(Bounded(self.client()?), config);
+        let transport = StreamableHttpClientTransport::with_client(BoundedClient(self.client()?), config);
         match self.shake(transport, mode.clone()).await {
             Ok(parts) => Ok(parts),
             Err(Refusal::Error(error)) if either => match self.older(target, mode).await {

@@ -16,7 +16,7 @@ use tokio::sync::{Mutex, oneshot};
 
 use super::intake::Intake;
 use super::message::{IdScan, Message};
-use crate::http::Passing;
+use crate::http::ByteObserver;
 
 /// The number of bytes read at once.
 const READ_BYTES: usize = 64 << 10;

@@ -58,7 +58,7 @@ pub struct Offers {
 }
 
 /// A received list.
-pub(super) struct Listed<T: ?Sized> {
+pub(super) struct ReceivedList<T: ?Sized> {
     items: Arc<T>,
     /// The number of changes that the server had reported by then.
     changes: u64,
@@ -132,7 +132,7 @@ impl Connection {
     /// Returns a list from its cache if it is still valid there.
     async fn cached<T: ?Sized>(
         &self,
-        cache: &Mutex<Option<Listed<T>>>,
+        cache: &Mutex<Option<ReceivedList<T>>>,
         listing: impl Future<Output = Result<(Arc<T>, Duration), CallError>>,
     ) -> Result<Arc<T>, CallError> {
         // Read before the request: a change during the request may be missing from the list.
@@ -145,7 +145,7 @@ impl Connection {
         }
         let (items, good_for) = listing.await?;
         let until = (!self.tells_changes()).then_some(now + good_for);
-        let listed = Listed { items: Arc::clone(&items), changes, until };
+        let listed = ReceivedList { items: Arc::clone(&items), changes, until };
         *cache.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
         Ok(items)
     }

@@ -12,7 +12,7 @@ use rmcp::service::RxJsonRpcMessage;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::http::Passing;
+use crate::http::ByteObserver;
 
 pub(super) type Message = RxJsonRpcMessage<RoleClient>;
 
@@ -196,7 +196,7 @@ pub(super) struct IdScan {
     asks: bool,
 }
 
-impl Passing for IdScan {
+impl ByteObserver for IdScan {
     fn feed(&mut self, bytes: &[u8]) {
         for byte in bytes {
             let structure = self.outline.step(*byte);

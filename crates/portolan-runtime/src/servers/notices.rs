@@ -94,12 +94,12 @@ impl Notices {
 }
 
 /// A transport whose notifications are taken in.
-pub(super) struct Watched<T> {
+pub(super) struct WatchedTransport<T> {
     pub(super) transport: T,
     pub(super) notices: Arc<Notices>,
 }
 
-impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
+impl<T: Transport<RoleClient>> Transport<RoleClient> for WatchedTransport<T> {
     type Error = T::Error;
 
     fn send(

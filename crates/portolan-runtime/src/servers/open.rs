@@ -22,7 +22,7 @@ use super::http::reason;
 use super::intake::Intake;
 use super::lines::Lines;
 use super::message::UNREADABLE;
-use super::notices::Watched;
+use super::notices::WatchedTransport;
 use super::stderr::Stderr;
 use super::{CallError, CallErrorKind, Grace, PoolOptions, ServerSetup, seconds};
 use crate::builtin;
@@ -42,7 +42,7 @@ pub(super) async fn open(setup: &ServerSetup, options: &PoolOptions, grace: &Gra
     let (transport, secrets) = filled(setup)?;
     let stderr = Stderr::new(name, options.stderr_bytes, options.on_stderr.clone(), secrets);
     let (folder, confined) = (setup.folder.as_path(), is_confined(setup));
-    let opening = Opening { folder, transport: &transport, confined, options, grace, stderr: &stderr };
+    let opening = ConnectionAttempt { folder, transport: &transport, confined, options, grace, stderr: &stderr };
     let opened = match opening.greet(ClientLifecycleMode::Initialize).await {
         Err(fault) if fault.speaks_newer => opening.greet(newer()).await,
         opened => opened,
@@ -142,7 +142,7 @@ impl Fault {
 }
 
 /// One attempt to open a connection.
-pub(super) struct Opening<'a> {
+pub(super) struct ConnectionAttempt<'a> {
     folder: &'a Path,
     transport: &'a Transport,
     /// Whether nothing outside of the folder may be served.
@@ -152,7 +152,7 @@ pub(super) struct Opening<'a> {
     pub(super) stderr: &'a Arc<Stderr>,
 }
 
-impl Opening<'_> {
+impl ConnectionAttempt<'_> {
     async fn greet(&self, mode: ClientLifecycleMode) -> Result<Parts, Fault> {
         match self.transport {
             Transport::Stdio { command, args, cwd, env } => {
@@ -174,7 +174,7 @@ impl Opening<'_> {
         T: rmcp::transport::Transport<RoleClient> + 'static,
     {
         let notices = Arc::default();
-        let watched = Watched { transport, notices: Arc::clone(&notices) };
+        let watched = WatchedTransport { transport, notices: Arc::clone(&notices) };
         let greeting = Face.serve_with_lifecycle(watched, mode);
         match timeout(self.options.handshake_timeout, greeting).await {
             Ok(Ok(running)) => Ok(Parts {

@@ -35,7 +35,7 @@ pub(super) struct Argv {
 }
 
 /// A started process, and its streams.
-pub(super) struct Started {
+pub(super) struct StartedProcess {
     pub(super) process: Process,
     pub(super) output: ChildStdout,
     pub(super) input: ChildStdin,
@@ -67,7 +67,7 @@ impl Process {
     }
 }
 
-pub(super) fn start(argv: &Argv, stderr: &Arc<Stderr>, grace: Grace) -> io::Result<Started> {
+pub(super) fn start(argv: &Argv, stderr: &Arc<Stderr>, grace: Grace) -> io::Result<StartedProcess> {
     let mut child = Command::new(&argv.program)
         .args(&argv.args)
         .current_dir(&argv.folder)
@@ -93,7 +93,7 @@ pub(super) fn start(argv: &Argv, stderr: &Arc<Stderr>, grace: Grace) -> io::Resu
     let (tell, told) = watch::channel(None);
     let pump = tokio::spawn(Arc::clone(stderr).pump(errors));
     tokio::spawn(keep(Leash(group), ended, hears, pump, grace, tell));
-    Ok(Started { process: Process { _leash: leash, ended: told }, output, input, hung_up })
+    Ok(StartedProcess { process: Process { _leash: leash, ended: told }, output, input, hung_up })
 }
 
 /// Waits for the end of the process, or ends it after its streams are dropped.
@@ -121,10 +121,10 @@ async fn keep(
     let _nobody = tell.send(Some(how));
 }
 
-type Ended = Result<io::Result<ExitStatus>, tokio::task::JoinError>;
+type ExitResult = Result<io::Result<ExitStatus>, tokio::task::JoinError>;
 
 /// Ends a process whose standard input is closed already.
-async fn end(group: &Group, ended: &mut JoinHandle<io::Result<ExitStatus>>, grace: Duration) -> Option<Ended> {
+async fn end(group: &Group, ended: &mut JoinHandle<io::Result<ExitStatus>>, grace: Duration) -> Option<ExitResult> {
     if let Ok(status) = timeout(grace, &mut *ended).await {
         return Some(status);
     }

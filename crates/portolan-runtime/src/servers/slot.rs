@@ -154,33 +154,33 @@ impl Slot {
     }
 
     /// Closes the slot permanently, and returns what remains to be awaited.
-    pub(super) fn close(&self) -> Leaving {
+    pub(super) fn close(&self) -> FormerContent {
         match std::mem::replace(&mut self.lock().state, State::Closed) {
-            State::Idle | State::Closed => Leaving::Gone,
+            State::Idle | State::Closed => FormerContent::Gone,
             State::Starting { start, outcome } => {
                 start.abort();
-                Leaving::Start(outcome)
+                FormerContent::Start(outcome)
             }
-            State::Up(connection) => Leaving::Connection(connection),
+            State::Up(connection) => FormerContent::Connection(connection),
         }
     }
 }
 
 /// The former content of a closed slot.
-pub(super) enum Leaving {
+pub(super) enum FormerContent {
     Gone,
     /// A start that was aborted.
     Start(Outcome),
     Connection(Arc<Connection>),
 }
 
-impl Leaving {
+impl FormerContent {
     /// Waits until it is gone.
     pub(super) async fn left(self, patience: Duration) {
         match self {
-            Leaving::Gone => {}
-            Leaving::Start(mut outcome) => while outcome.changed().await.is_ok() {},
-            Leaving::Connection(connection) => connection.close(patience).await,
+            FormerContent::Gone => {}
+            FormerContent::Start(mut outcome) => while outcome.changed().await.is_ok() {},
+            FormerContent::Connection(connection) => connection.close(patience).await,
         }
     }
 }

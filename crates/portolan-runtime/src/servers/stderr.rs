@@ -21,12 +21,12 @@ pub(super) struct Stderr {
     server: String,
     bound: usize,
     sink: Option<OnStderr>,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptLines>,
     secrets: Environment,
 }
 
 #[derive(Default)]
-struct Kept {
+struct KeptLines {
     lines: VecDeque<String>,
     bytes: usize,
     left_out: bool,

@@ -9,7 +9,7 @@ use portolan_core::present::RunStatus;
 use portolan_core::run::{self, Actor, EffectId, EffectResult, EventKind, FramePath, Place, Run};
 use portolan_core::value::{NodeId, Outcome, Timestamp};
 
-use super::hold::{Carrier, Held};
+use super::hold::{Carrier, HeldRun};
 use super::interrupted::ambiguous;
 use super::report::{ReportResult, bounded, passing};
 use super::request::{Act, Report, Request, RunAddress};
@@ -232,7 +232,7 @@ impl Service {
     /// Returns the event of a report.
     pub(super) fn reported(
         &self,
-        held: &Held,
+        held: &HeldRun,
         path: FramePath,
         (report, revision): (&Report, Option<u64>),
         caller: &Caller,
@@ -243,7 +243,7 @@ impl Service {
 
     /// Performs what needs no agent: begins a run, applies timeouts of questions, drives functions. Returns a note for
     /// the agent, if any.
-    pub(super) async fn catch_up(&self, held: &mut Held, caller: &Caller) -> Result<Option<String>, CommitError> {
+    pub(super) async fn catch_up(&self, held: &mut HeldRun, caller: &Caller) -> Result<Option<String>, CommitError> {
         let at_start = Place::Ready { node: held.definition.workflow.root().start.clone() };
         if held.run.root.place == at_start {
             self.step(held, EventKind::Begun { revision: None }, caller).await?;
@@ -254,7 +254,7 @@ impl Service {
     }
 
     /// Applies the default answers of questions whose time is over.
-    pub(super) async fn time_out(&self, held: &mut Held) -> Result<(), CommitError> {
+    pub(super) async fn time_out(&self, held: &mut HeldRun) -> Result<(), CommitError> {
         let engine = Caller { by: Actor::Engine, can_ask: false };
         // Each answer may lead to another question, whose time begins only now.
         self.pass(held).await?;
@@ -269,7 +269,7 @@ impl Service {
     }
 
     /// Returns a question whose time is over. The clock is read only if a question has a time limit.
-    fn overdue(&self, held: &Held) -> Option<EffectId> {
+    fn overdue(&self, held: &HeldRun) -> Option<EffectId> {
         if held.run.overdue(Timestamp(i64::MAX)).is_empty() {
             return None;
         }
@@ -277,7 +277,7 @@ impl Service {
     }
 
     /// Reads a run after applying the timeouts of its questions.
-    async fn peek_in_time(&self, address: &Address) -> Result<Held, ServiceError> {
+    async fn peek_in_time(&self, address: &Address) -> Result<HeldRun, ServiceError> {
         let held = self.peek(address).await?;
         if self.overdue(&held).is_none() && passing(&held.definition, &held.run).is_none() {
             self.hooks().run_ended(&held).await;

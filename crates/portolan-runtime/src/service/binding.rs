@@ -3,7 +3,7 @@
 
 use portolan_core::run::{Actor, Channel};
 
-use super::hold::{Carrier, Held};
+use super::hold::{Carrier, HeldRun};
 use super::{Caller, Service, StoreAt};
 use crate::bindings::{self, BoundRun};
 use crate::carrier::Address;
@@ -15,7 +15,7 @@ impl Service {
     ///
     /// # Errors
     /// The binding cannot be written, so that the steps would not be enforced.
-    pub(super) fn bind(&self, held: &Held, caller: &Caller) -> Result<(), ServiceError> {
+    pub(super) fn bind(&self, held: &HeldRun, caller: &Caller) -> Result<(), ServiceError> {
         let Some(run) = self.bound(held).filter(|_| works(caller) && !held.run.is_over()) else { return Ok(()) };
         bindings::bind(self.project(), &run, self.binding_processes()).map_err(|error| {
             let message = format!("the binding of the run cannot be written: {error}");
@@ -25,21 +25,21 @@ impl Service {
 
     /// Binds an agent that only views a run, as an agent does that takes the run up in another session. If the binding
     /// cannot be written, the call that continues the run reports it.
-    pub(super) fn bind_looker(&self, held: &Held, caller: &Caller) {
+    pub(super) fn bind_looker(&self, held: &HeldRun, caller: &Caller) {
         if matches!(caller.by, Actor::Agent(_)) {
             let _unwritten = self.bind(held, caller);
         }
     }
 
     /// Removes the binding of a run that is over.
-    pub(super) fn release(&self, held: &Held) {
+    pub(super) fn release(&self, held: &HeldRun) {
         if let Some(run) = self.bound(held).filter(|_| held.run.is_over()) {
             bindings::release(self.project(), &run);
         }
     }
 
     /// Returns the run as hooks find it. They look in the store of the project, and no agent navigates a function.
-    fn bound(&self, held: &Held) -> Option<BoundRun> {
+    fn bound(&self, held: &HeldRun) -> Option<BoundRun> {
         if held.definition.workflow.root().interface.is_some() {
             return None;
         }

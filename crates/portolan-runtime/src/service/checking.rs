@@ -10,7 +10,7 @@ use portolan_core::run::{Frame, FramePath, Place};
 use serde::{Deserialize, Serialize};
 
 use super::Service;
-use super::hold::Held;
+use super::hold::HeldRun;
 use super::standing::write;
 use crate::disk;
 use crate::runner::{CheckOutput, Listener};
@@ -31,18 +31,18 @@ struct Note {
 }
 
 /// The note of a running check. Dropping it removes the file.
-pub(super) struct Noting {
+pub(super) struct CheckNote {
     path: Option<PathBuf>,
     listener: Listener,
 }
 
-impl Noting {
+impl CheckNote {
     pub(super) fn listener(&self) -> Listener {
         self.listener.clone()
     }
 }
 
-impl Drop for Noting {
+impl Drop for CheckNote {
     fn drop(&mut self) {
         let _gone = self.path.as_ref().map(std::fs::remove_file);
     }
@@ -50,9 +50,9 @@ impl Drop for Noting {
 
 impl Service {
     /// Begins to note what runs at a position. Nothing is noted for a run that is only in its token.
-    pub(super) fn note_checking(&self, held: &Held, at: &FramePath) -> Noting {
+    pub(super) fn note_checking(&self, held: &HeldRun, at: &FramePath) -> CheckNote {
         let revision = held.run.frame(at).map_or(0, |frame| frame.since);
-        let Some(path) = self.checking_of(held) else { return Noting { path: None, listener: Listener::default() } };
+        let Some(path) = self.checking_of(held) else { return CheckNote { path: None, listener: Listener::default() } };
         let (frame, clock) = (at.text(), self.options.clock.clone());
         let state: Mutex<(Option<Instant>, CheckUnderWay)> = Mutex::default();
         let file = path.clone();
@@ -71,11 +71,11 @@ impl Service {
                 let _unwritten = write(&file, &note);
             }
         });
-        Noting { path: Some(path), listener }
+        CheckNote { path: Some(path), listener }
     }
 
     /// Returns the noted check at a position, or at any position if `at` is `None`.
-    pub(super) fn checking(&self, held: &Held, at: Option<&FramePath>) -> Option<CheckUnderWay> {
+    pub(super) fn checking(&self, held: &HeldRun, at: Option<&FramePath>) -> Option<CheckUnderWay> {
         let positions = held.run.positions();
         let mut checked = positions
             .iter()
@@ -87,7 +87,7 @@ impl Service {
         (is_here(first) || checked.any(is_here)).then_some(note.check)
     }
 
-    fn checking_of(&self, held: &Held) -> Option<PathBuf> {
+    fn checking_of(&self, held: &HeldRun) -> Option<PathBuf> {
         Some(self.notes_of(held)?.with_extension("checking"))
     }
 }

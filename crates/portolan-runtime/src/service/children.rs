@@ -9,7 +9,7 @@ use portolan_core::value::{NodeId, Outcome};
 use serde_json::{Map, Value};
 
 use super::Service;
-use super::hold::{Carrier, Held};
+use super::hold::{Carrier, HeldRun};
 use crate::carrier::task_file::{TaskFileError, TaskFileFault};
 use crate::carrier::{Found, Parent, read_state};
 use crate::error::ServiceError;
@@ -40,13 +40,13 @@ enum TaskProgress {
 
 /// The fork at which a task waits for tasks of its branches.
 struct Fork<'h> {
-    held: &'h Held,
+    held: &'h HeldRun,
     step: &'h Step,
 }
 
 impl<'h> Fork<'h> {
     /// Returns the fork at which a task waits.
-    fn of(held: &'h Held) -> Option<Fork<'h>> {
+    fn of(held: &'h HeldRun) -> Option<Fork<'h>> {
         let Place::Gathering { node } = &held.run.root.place else { return None };
         let step = held.definition.workflow.flow(&held.run.root.flow).step(node);
         Some(Fork { held, step })
@@ -137,7 +137,7 @@ impl<'h> Fork<'h> {
 
 impl Service {
     /// Returns the progress of the branches outside a run that waits for them. Empty for every other run.
-    pub(super) fn branches(&self, held: &Held) -> Branches {
+    pub(super) fn branches(&self, held: &HeldRun) -> Branches {
         let Some(fork) = Fork::of(held) else { return Branches::default() };
         let (tasks, doubt) = fork.tasks();
         let child = |branch: &NodeId| Child { branch: branch.clone(), state: together(branch, &tasks) };
@@ -148,7 +148,7 @@ impl Service {
     }
 
     /// Returns the outcomes of the branches outside so far.
-    pub(super) fn earned(&self, held: &Held) -> Result<Vec<(NodeId, Outcome)>, ServiceError> {
+    pub(super) fn earned(&self, held: &HeldRun) -> Result<Vec<(NodeId, Outcome)>, ServiceError> {
         let Branches { children, doubt } = self.branches(held);
         let open = children.iter().any(|child| !matches!(child.state, ChildState::Done(_)));
         if let Some(doubt) = doubt.filter(|_| !open) {
@@ -162,7 +162,7 @@ impl Service {
     }
 
     /// Checks whether the fork at which a task waits allows one more running branch.
-    pub(super) fn room(&self, parent: &Held) -> Room {
+    pub(super) fn room(&self, parent: &HeldRun) -> Room {
         let Some(fork) = Fork::of(parent) else { return Room::NoFork };
         let node = fork.step.node.id.clone();
         let branches = fork.branches().to_vec();

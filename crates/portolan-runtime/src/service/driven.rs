@@ -9,11 +9,11 @@ use portolan_core::run::{Actor, Change, EffectId, EffectResult, Event, EventKind
 use portolan_core::value::CheckId;
 use tracing::Instrument as _;
 
-use super::hold::{Carrier, Held};
+use super::hold::{Carrier, HeldRun};
 use super::{Caller, How, Service, lifted_by};
 use crate::carrier::Address;
 use crate::definition::Definition;
-use crate::drive::{Drive, EffectFuture, EffectRequest, Keep, Keeping, Perform, Performers};
+use crate::drive::{Drive, EffectFuture, EffectRequest, Keep, KeepFuture, Perform, Performers};
 use crate::error::ServiceError;
 use crate::gates::CheckWorkspace;
 use crate::library::servers_of;
@@ -33,7 +33,7 @@ pub(super) struct PendingClaim {
 impl Service {
     /// Executes what needs no agent: the run has reached a function, or the end of one. Returns a note for the agent,
     /// if any.
-    pub(super) async fn go_on(&self, held: &mut Held) -> Result<Option<String>, ServiceError> {
+    pub(super) async fn go_on(&self, held: &mut HeldRun) -> Result<Option<String>, ServiceError> {
         if !held.run.pending(&held.definition.workflow).iter().any(is_automatic) {
             return Ok(None);
         }
@@ -79,7 +79,7 @@ impl Service {
     /// Drives an agent's run as long as `performers` take its pending effects.
     pub(super) async fn drive_led(
         &self,
-        held: &mut Held,
+        held: &mut HeldRun,
         performers: Arc<dyn Perform>,
         claimed: Option<&mut PendingClaim>,
     ) -> Result<(), ServiceError> {
@@ -147,12 +147,12 @@ impl Perform for LedPerformers {
 /// An agent's run, with any carrier.
 struct AgentRun<'s> {
     service: &'s Service,
-    held: &'s mut Held,
+    held: &'s mut HeldRun,
     claimed: Option<&'s mut PendingClaim>,
 }
 
 impl Keep for AgentRun<'_> {
-    fn record<'k>(&'k mut self, event: &'k Event, changes: &'k [Change], _after: &'k Run) -> Keeping<'k> {
+    fn record<'k>(&'k mut self, event: &'k Event, changes: &'k [Change], _after: &'k Run) -> KeepFuture<'k> {
         Box::pin(async move {
             let so_far = so_far(&self.held.run, &event.what);
             self.service.commit(self.held, event.clone(), changes.to_vec()).await?;
@@ -169,7 +169,7 @@ impl Keep for AgentRun<'_> {
         })
     }
 
-    fn take_up<'k>(&'k mut self, next: &'k EventKind) -> Keeping<'k, Run> {
+    fn take_up<'k>(&'k mut self, next: &'k EventKind) -> KeepFuture<'k, Run> {
         Box::pin(async move {
             self.service.take_up(self.held).await?;
             if let EventKind::Settled { effect, result: EffectResult::Verdict(verdict), .. } = next {

@@ -28,11 +28,11 @@ pub struct Feed {
     version: Option<u64>,
     mark: Option<u64>,
     journal: Option<Stamp>,
-    followed: BTreeMap<String, Followed>,
+    followed: BTreeMap<String, FollowedRun>,
 }
 
 /// A run with reported events.
-struct Followed {
+struct FollowedRun {
     seq: u64,
     trail: Trail,
     hidden: Redaction,
@@ -40,7 +40,7 @@ struct Followed {
 
 /// An event of a run.
 #[derive(Clone, Debug)]
-pub struct Happened {
+pub struct RunEvent {
     /// The run as it is now.
     pub line: RunLine,
     /// The number of the record.
@@ -113,7 +113,7 @@ impl Service {
     ///
     /// # Errors
     /// The store or the journal of task files cannot be read.
-    pub async fn news(&self, feed: &mut Feed) -> Result<Vec<Happened>, ServiceError> {
+    pub async fn news(&self, feed: &mut Feed) -> Result<Vec<RunEvent>, ServiceError> {
         let version = self.store().version().await.map_err(store_error)?;
         let journal = Stamp::of(self.task_journal().path());
         let (stored, tasks) = (version.is_none() || version != feed.version, journal != feed.journal);
@@ -154,7 +154,7 @@ impl Service {
     }
 
     /// Returns the new events of a run. A run that cannot be read has none here: lists show it.
-    async fn followed(&self, feed: &mut Feed, line: RunLine) -> Vec<Happened> {
+    async fn followed(&self, feed: &mut Feed, line: RunLine) -> Vec<RunEvent> {
         let address = Address::parse(&line.run);
         if feed.only.as_ref().is_some_and(|only| *only != address) {
             return Vec::new();
@@ -168,7 +168,7 @@ impl Service {
             }
             if !feed.followed.contains_key(&line.run) {
                 let Ok(held) = self.peek(&address).await else { return told };
-                let followed = Followed { seq: 0, trail: Trail::default(), hidden: self.hidden_of(&held) };
+                let followed = FollowedRun { seq: 0, trail: Trail::default(), hidden: self.hidden_of(&held) };
                 feed.followed.insert(line.run.clone(), followed);
             }
             let since = feed.since;
@@ -178,12 +178,12 @@ impl Service {
     }
 }
 
-impl Followed {
-    fn take(&mut self, record: &Record, line: &RunLine, since: Timestamp) -> Option<Happened> {
+impl FollowedRun {
+    fn take(&mut self, record: &Record, line: &RunLine, since: Timestamp) -> Option<RunEvent> {
         self.trail.take(&record.event, &record.changes);
         self.hidden.learn_from([(&record.event, record.changes.as_slice())]);
         self.seq = record.seq;
-        (record.event.at >= since).then(|| Happened {
+        (record.event.at >= since).then(|| RunEvent {
             line: line.clone(),
             seq: record.seq,
             at: record.event.at,

@@ -8,7 +8,7 @@ use portolan_core::run::{Branches, Carried, Change, Event, EventKind, FramePath,
 use portolan_core::value::Timestamp;
 use serde_json::{Map, Value};
 
-use super::hold::{Carrier, Held};
+use super::hold::{Carrier, HeldRun};
 use super::navigate::may_migrate;
 use super::past::{Past, no_record};
 use super::request::RunAddress;
@@ -75,7 +75,7 @@ impl Service {
         };
         let last = records.last().ok_or_else(|| no_record(&past, seq))?.event.at;
         let begun =
-            Begun { origin: origin(address, seq, &past, &definition), passed: self.now().0.saturating_sub(last.0) };
+            ForkStart { origin: origin(address, seq, &past, &definition), passed: self.now().0.saturating_sub(last.0) };
         begin_anew(&mut records[0], &begun)?;
         let run = Run::fold(records.iter().flat_map(|record| &record.changes));
         let mut run = run.ok_or_else(|| no_record(&past, seq))?;
@@ -100,7 +100,7 @@ impl Service {
                 Err(error) => return Err(store_error(error)),
             }
         };
-        let mut held = Held { definition, run, seq, carrier: Carrier::Stored(id) };
+        let mut held = HeldRun { definition, run, seq, carrier: Carrier::Stored(id) };
         // A function continues when it is driven. An agent is never led to a node that needs no agent.
         if held.definition.workflow.root().interface.is_none() {
             self.pass(&mut held).await?;
@@ -148,7 +148,7 @@ impl Service {
                 fork RUN --at RECORD --definition current` in a terminal";
             may_migrate(caller, help)?;
         }
-        let held = |definition: &Arc<Definition>| Held {
+        let held = |definition: &Arc<Definition>| HeldRun {
             definition: definition.clone(),
             run: run.clone(),
             seq: 0,
@@ -197,7 +197,7 @@ fn origin(address: &Address, seq: u64, past: &Past, definition: &Definition) -> 
 }
 
 /// The beginning of a fork.
-struct Begun {
+struct ForkStart {
     origin: Origin,
     /// The milliseconds between the last common record and the fork. They do not count as time of the run: it would
     /// reach its time limit at once.
@@ -205,7 +205,7 @@ struct Begun {
 }
 
 /// Marks the first record of a run as forked.
-fn begin_anew(first: &mut Record, begun: &Begun) -> Result<(), ServiceError> {
+fn begin_anew(first: &mut Record, begun: &ForkStart) -> Result<(), ServiceError> {
     let fork = |opening: &mut Opening| {
         opening.origin = Some(begun.origin.clone());
         opening.since = opening.since.map(|since| Timestamp(since.0.saturating_add(begun.passed)));

@@ -10,8 +10,8 @@ use portolan_core::run::{Actor, Event, EventKind, Opening, Run};
 use portolan_core::value::Timestamp;
 use serde_json::Value;
 
-use super::hold::Held;
-use super::interrupted::{self, Interrupted, Resumed};
+use super::hold::HeldRun;
+use super::interrupted::{self, InterruptionPolicy, ResumeRequest};
 use super::{Live, Service};
 use crate::attachments::FILE;
 use crate::carrier::Address;
@@ -46,16 +46,16 @@ pub enum FunctionRun {
         /// The run.
         run: RunId,
         /// How to settle a call that a crash interrupted.
-        interrupted: Interrupted,
+        interrupted: InterruptionPolicy,
         /// How a waiting state continues, if it is to continue.
-        resumed: Option<Resumed>,
+        resumed: Option<ResumeRequest>,
     },
 }
 
 impl FunctionRun {
     /// Returns a run in the store. If a call was interrupted, a person is asked.
     pub fn kept(run: RunId) -> FunctionRun {
-        FunctionRun::Kept { run, interrupted: Interrupted::Ask, resumed: None }
+        FunctionRun::Kept { run, interrupted: InterruptionPolicy::Ask, resumed: None }
     }
 }
 
@@ -99,7 +99,7 @@ impl How {
 
 /// The result of a call.
 #[derive(Clone, Debug)]
-pub struct Finished {
+pub struct FunctionResult {
     /// The handle of the run, if it is stored.
     pub run: Option<RunId>,
     /// The outcome.
@@ -142,7 +142,7 @@ impl Service {
     /// The function does not accept the input. A stored run is unknown, over, or driven by another caller. A call was
     /// interrupted and it is not decided how to settle it. No state waits to be resumed. The run cannot be stored. A
     /// function that fails is not an error here.
-    pub async fn drive(&self, run: FunctionRun, how: How) -> Result<Finished, ServiceError> {
+    pub async fn drive(&self, run: FunctionRun, how: How) -> Result<FunctionResult, ServiceError> {
         match run {
             FunctionRun::Called { definition, input, by } => {
                 let opening = Opening { input: Some(Arc::new(input)), ..Opening::of(definition.workflow.id().clone()) };
@@ -175,10 +175,10 @@ impl Service {
     async fn drive_kept(
         &self,
         id: &RunId,
-        interrupted: Interrupted,
-        resumed: Option<Resumed>,
+        interrupted: InterruptionPolicy,
+        resumed: Option<ResumeRequest>,
         how: How,
-    ) -> Result<Finished, ServiceError> {
+    ) -> Result<FunctionResult, ServiceError> {
         let address = Address::Stored(id.clone());
         // Only the holder of the lease knows the run's position.
         let lease = self.lease(id).await?;
@@ -190,12 +190,12 @@ impl Service {
     pub(super) async fn drive_held(
         &self,
         id: &RunId,
-        held: Held,
-        interrupted: Interrupted,
-        resumed: Option<Resumed>,
+        held: HeldRun,
+        interrupted: InterruptionPolicy,
+        resumed: Option<ResumeRequest>,
         how: How,
-    ) -> Result<Finished, ServiceError> {
-        let Held { definition, run, seq, .. } = held;
+    ) -> Result<FunctionResult, ServiceError> {
+        let HeldRun { definition, run, seq, .. } = held;
         if run.is_over() {
             return Err(ServiceError::refused(
                 "no_outgoing_edges",
@@ -219,7 +219,7 @@ impl Service {
         kept: Option<(RunId, u64)>,
         told: Vec<(Actor, EventKind)>,
         how: How,
-    ) -> Result<Finished, ServiceError> {
+    ) -> Result<FunctionResult, ServiceError> {
         let performers = self.performers(&how);
         let run_id = kept.as_ref().map(|(id, _)| id);
         let (setup, tracing) = self.setup(&definition.workflow, performers, how, run_id);
@@ -246,7 +246,7 @@ impl Service {
             control.finish();
         }
         drop(entered);
-        Ok(Finished { run: kept.map(|(id, _)| id), outcome: outcome?, executed: drive.run().executed })
+        Ok(FunctionResult { run: kept.map(|(id, _)| id), outcome: outcome?, executed: drive.run().executed })
     }
 
     /// Returns the performers of effects.

@@ -10,7 +10,7 @@ use portolan_core::present::{
 use portolan_core::run::{Actor, Change, EventKind, FramePath, Place, Run, Spend, Verdict, WaitReason};
 use portolan_core::value::{CheckId, PASSED, Timestamp};
 
-use super::hold::Held;
+use super::hold::HeldRun;
 use super::questions::reached;
 use super::request::RunAddress;
 use super::{Caller, Service};
@@ -153,7 +153,7 @@ impl Service {
     }
 
     /// Returns the last `count` records of a run, or more if they are needed to find when it reached its position.
-    async fn latest(&self, address: &Address, held: &Held, count: u64) -> Result<Vec<Record>, ServiceError> {
+    async fn latest(&self, address: &Address, held: &HeldRun, count: u64) -> Result<Vec<Record>, ServiceError> {
         let page = async |count: u64| {
             let count = count.min(held.seq);
             self.page(address, held.seq - count, usize::try_from(count).unwrap_or(usize::MAX)).await

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Service;
 use super::navigate::kept_under;
-use crate::carrier::task_file::{Locked, Task, TaskFile, TaskFileError, TaskFileFault, WriteDurability};
+use crate::carrier::task_file::{LockedTaskFile, Task, TaskFile, TaskFileError, TaskFileFault, WriteDurability};
 use crate::carrier::{Address, Found, Parent, TASK_STATE_VERSION, TaskRecord, TaskState, read_state};
 use crate::conflict::CommitError;
 use crate::definition::Definition;
@@ -20,7 +20,7 @@ use crate::tasks;
 use crate::trust::TrustError;
 
 /// A run, and what is needed to store a decision about it.
-pub(crate) struct Held {
+pub(crate) struct HeldRun {
     pub(super) definition: Arc<Definition>,
     pub(super) run: Run,
     pub(super) seq: u64,
@@ -41,15 +41,15 @@ pub(super) enum Carrier {
     Task {
         path: String,
         file: TaskFile,
-        lock: Option<Box<Locked>>,
+        lock: Option<Box<LockedTaskFile>>,
         /// The id of the run in the file.
         id: Option<String>,
         parent: Option<Parent>,
     },
 }
 
-impl Held {
-    fn lock_with(&mut self, taken: Locked) {
+impl HeldRun {
+    fn lock_with(&mut self, taken: LockedTaskFile) {
         if let Carrier::Task { lock, .. } = &mut self.carrier {
             *lock = Some(Box::new(taken));
         }
@@ -90,7 +90,7 @@ impl Held {
 
 impl Service {
     /// Holds a released run again, in its current state.
-    pub(super) async fn take_up(&self, held: &mut Held) -> Result<(), ServiceError> {
+    pub(super) async fn take_up(&self, held: &mut HeldRun) -> Result<(), ServiceError> {
         let address = match &held.carrier {
             Carrier::Stored(id) => Address::Stored(id.clone()),
             Carrier::Task { path, .. } => Address::Task(path.clone()),
@@ -104,7 +104,7 @@ impl Service {
     }
 
     /// Holds a run, to change it.
-    pub(super) async fn hold(&self, address: &Address) -> Result<Held, ServiceError> {
+    pub(super) async fn hold(&self, address: &Address) -> Result<HeldRun, ServiceError> {
         match address {
             Address::Stored(id) => self.load(id).await,
             Address::State(state) => self.load(&kept_under(state)?).await,
@@ -119,7 +119,7 @@ impl Service {
     }
 
     /// Reads a run without locking it.
-    pub(super) async fn peek(&self, address: &Address) -> Result<Held, ServiceError> {
+    pub(super) async fn peek(&self, address: &Address) -> Result<HeldRun, ServiceError> {
         match address {
             Address::Stored(id) => self.load(id).await,
             Address::State(state) => self.load(&kept_under(state)?).await,
@@ -142,16 +142,16 @@ impl Service {
         Ok(file)
     }
 
-    async fn load(&self, id: &RunId) -> Result<Held, ServiceError> {
+    async fn load(&self, id: &RunId) -> Result<HeldRun, ServiceError> {
         let store = self.store();
         let stored = store.load(id).await.map_err(store_error)?;
         let no_definition = || store_error(StoreError::no_definition(&stored.definition));
         let definition = self.pinned(&stored.definition).await?.ok_or_else(no_definition)?;
         check_fit(&definition, &stored.run)?;
-        Ok(Held { definition, run: stored.run, seq: stored.seq, carrier: Carrier::Stored(id.clone()) })
+        Ok(HeldRun { definition, run: stored.run, seq: stored.seq, carrier: Carrier::Stored(id.clone()) })
     }
 
-    async fn held_task(&self, path: &str, file: TaskFile, task: Option<&Task>) -> Result<Held, ServiceError> {
+    async fn held_task(&self, path: &str, file: TaskFile, task: Option<&Task>) -> Result<HeldRun, ServiceError> {
         let Some(task) = task else {
             return Err(ServiceError::refused(
                 "task_not_found",
@@ -169,7 +169,12 @@ impl Service {
     }
 
     /// Returns the run of a task file, to be read. `None` if the file has none.
-    pub(super) async fn taken_up(&self, path: &str, file: TaskFile, task: &Task) -> Result<Option<Held>, ServiceError> {
+    pub(super) async fn taken_up(
+        &self,
+        path: &str,
+        file: TaskFile,
+        task: &Task,
+    ) -> Result<Option<HeldRun>, ServiceError> {
         let (definition, run, seq, id, parent) = match read_state(task, path)? {
             Found::Nothing => return Ok(None),
             Found::State(state) => {
@@ -184,7 +189,7 @@ impl Service {
         };
         check_fit(&definition, &run)?;
         let carrier = Carrier::Task { path: path.to_owned(), file, lock: None, id, parent };
-        Ok(Some(Held { definition, run, seq, carrier }))
+        Ok(Some(HeldRun { definition, run, seq, carrier }))
     }
 
     /// Returns the definition of a task's run. A task that was moved to another checkout finds it there if that has the
@@ -213,7 +218,12 @@ impl Service {
     }
 
     /// Stores a decision: journal and snapshot together, or nothing.
-    pub(super) async fn commit(&self, held: &mut Held, event: Event, changes: Vec<Change>) -> Result<(), CommitError> {
+    pub(super) async fn commit(
+        &self,
+        held: &mut HeldRun,
+        event: Event,
+        changes: Vec<Change>,
+    ) -> Result<(), CommitError> {
         let mut run = held.run.clone();
         for change in &changes {
             run.apply(change);
@@ -257,7 +267,7 @@ impl Service {
     pub(super) async fn write_task(
         &self,
         file: &TaskFile,
-        lock: &mut Locked,
+        lock: &mut LockedTaskFile,
         written: WriteRequest<'_>,
     ) -> Result<(), CommitError> {
         let WriteRequest { definition, run, record, id, parent, parent_id } = written;

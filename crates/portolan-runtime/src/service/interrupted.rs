@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, ServiceError};
 
 /// How to settle a call that a crash interrupted: whether the server performed it is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interrupted {
+pub enum InterruptionPolicy {
     /// Asks the person, unless the definition says that a repetition does no harm.
     Ask,
     /// Repeats the call.
@@ -20,7 +20,7 @@ pub enum Interrupted {
 
 /// How a waiting state continues.
 #[derive(Clone, Debug)]
-pub struct Resumed {
+pub struct ResumeRequest {
     /// The actor who decides it.
     pub by: Actor,
     /// The decision.
@@ -33,8 +33,8 @@ pub struct Resumed {
 ///
 /// # Errors
 /// Several states wait and no branch is named, or the named branch does not wait.
-pub(super) fn resumed(run: &Run, resumed: Resumed, seed: u64) -> Result<EventKind, ServiceError> {
-    let Resumed { with, branch, .. } = resumed;
+pub(super) fn resumed(run: &Run, resumed: ResumeRequest, seed: u64) -> Result<EventKind, ServiceError> {
+    let ResumeRequest { with, branch, .. } = resumed;
     let held = run.positions().into_iter().filter(|(_, frame)| frame.place.held().is_some());
     let held: Vec<FramePath> = held.map(|(path, _)| path).collect();
     let frame = match (branch, held.as_slice()) {
@@ -70,7 +70,7 @@ fn named(paths: &[FramePath]) -> String {
 pub(super) fn told(
     definition: &Definition,
     run: &Run,
-    interrupted: Interrupted,
+    interrupted: InterruptionPolicy,
 ) -> Result<Vec<EventKind>, ServiceError> {
     let mut told = Vec::new();
     for effect in run.pending(&definition.workflow) {
@@ -95,9 +95,9 @@ pub(super) fn told(
             _ => continue,
         };
         match interrupted {
-            Interrupted::Repeat => {}
-            Interrupted::Fail => told.push(effect.id.settled(failed, 0)),
-            Interrupted::Ask => {
+            InterruptionPolicy::Repeat => {}
+            InterruptionPolicy::Fail => told.push(effect.id.settled(failed, 0)),
+            InterruptionPolicy::Ask => {
                 return Err(ServiceError::of(
                     ErrorKind::NeedsPerson,
                     "interrupted",

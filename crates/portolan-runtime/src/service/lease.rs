@@ -6,7 +6,7 @@ use crate::logging;
 use crate::store::{Lease, RunId, store_error};
 
 /// The lease of a run, until it is dropped.
-pub(super) struct Driving {
+pub(super) struct RunLease {
     id: RunId,
     lease: Box<dyn Lease>,
 }
@@ -16,18 +16,18 @@ impl Service {
     ///
     /// # Errors
     /// The run is unknown, or another caller drives it.
-    pub(super) async fn lease(&self, id: &RunId) -> Result<Driving, ServiceError> {
+    pub(super) async fn lease(&self, id: &RunId) -> Result<RunLease, ServiceError> {
         let taken = self.store().lease(id).await.map_err(store_error);
         let lease = taken.inspect_err(|error| logging::refused(id.as_str(), error))?;
         logging::leased(id.as_str());
-        Ok(Driving::of(id.clone(), lease))
+        Ok(RunLease::of(id.clone(), lease))
     }
 }
 
-impl Driving {
+impl RunLease {
     /// Returns the lease of a run that was claimed.
-    pub(super) fn of(id: RunId, lease: Box<dyn Lease>) -> Driving {
-        Driving { id, lease }
+    pub(super) fn of(id: RunId, lease: Box<dyn Lease>) -> RunLease {
+        RunLease { id, lease }
     }
 
     /// Does `work` while the lease lasts. If the lease is lost, the work stops.

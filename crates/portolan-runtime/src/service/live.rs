@@ -49,19 +49,19 @@ impl Service {
     }
 
     /// Registers a run until the returned value is dropped.
-    pub(super) fn enter(&self, live: Live) -> Entered<'_> {
+    pub(super) fn enter(&self, live: Live) -> LiveRun<'_> {
         let run = live.run.clone();
         self.live.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone(), live);
-        Entered { service: self, run }
+        LiveRun { service: self, run }
     }
 }
 
-pub(super) struct Entered<'s> {
+pub(super) struct LiveRun<'s> {
     service: &'s Service,
     run: RunId,
 }
 
-impl Drop for Entered<'_> {
+impl Drop for LiveRun<'_> {
     fn drop(&mut self) {
         self.service.live.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.run);
     }

@@ -66,7 +66,7 @@ pub use crate::error::{ErrorKind, ServiceError};
 pub use crate::logging::event_word;
 pub use crate::store::StoreAt;
 pub use crate::view::{CheckResult, Claim, View};
-pub use feed::{Feed, Happened};
+pub use feed::{Feed, RunEvent};
 pub use flow::{
     Acceptance, Active, Brief, BypassRecord, BypassRequest, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics,
     Override, Stage, Start, TaskStatus, Tick, VerifiedPhase,
@@ -74,17 +74,17 @@ pub use flow::{
 pub(crate) use flow::{is_use, is_used};
 pub use foresight::Consequence;
 pub use fork::{Fork, Onto};
-pub use functions::{Finished, FunctionRun, How};
+pub use functions::{FunctionResult, FunctionRun, How};
 pub use halt::{Halt, Last, NextActor, NodeFailure};
-pub use interrupted::{Interrupted, Resumed};
+pub use interrupted::{InterruptionPolicy, ResumeRequest};
 pub use led_to::StepOutput;
 pub use live::Live;
 pub use navigate::States;
 pub use open::{Function, Open, RunCarrier};
 pub use operate::{StoreReport, archived_run};
 pub use past::{EarlierRecords, Moment, Past};
-pub use prune::{Prune, Pruned};
-pub use questions::{ReportNote, Waiting};
+pub use prune::{Prune, PruneResult};
+pub use questions::{PendingQuestion, ReportNote};
 pub use records::{History, RunLine};
 pub use request::{Act, DefinitionChange, Report, Request};
 pub use resume::ResumableRun;
@@ -187,7 +187,7 @@ pub struct Service {
     trust: Trust,
     store: Arc<dyn Store>,
     journal: TaskJournal,
-    pinned: pinned::Pinned,
+    pinned: pinned::PinnedDefinitions,
     tokens: Tokens,
     /// The word lists of the definitions that runs in tokens use.
     words: KnownWords,
@@ -214,7 +214,7 @@ impl Service {
         let trust = Trust::open(&data, &options.project).map_err(hold::trust_error)?;
         let folder = options.project.join(".portolan");
         let journal = TaskJournal::new(&folder);
-        let pinned = pinned::Pinned::default();
+        let pinned = pinned::PinnedDefinitions::default();
         let store = options.store.open(&data, folder.join("definitions"));
         let tokens = Tokens::in_folder(&data);
         let (words, pools, live) = (KnownWords::default(), Mutex::default(), Mutex::default());

@@ -9,7 +9,7 @@ use portolan_core::value::NodeId;
 use serde_json::{Value, json};
 
 use super::children::Room;
-use super::hold::{Carrier, Held, WriteRequest, task_error};
+use super::hold::{Carrier, HeldRun, WriteRequest, task_error};
 use super::request::{RunAddress, within_bounds};
 use super::{Caller, Service, States};
 use crate::carrier::task_file::{Task, TaskFile};
@@ -103,7 +103,7 @@ impl Service {
         let (run, event, changes) = self.opened_at(&definition, wanted, rules, caller)?;
         self.may_place(wanted, &definition, false, caller)?;
         let id = self.create(&definition, &run, Record { seq: 1, event, changes }).await?;
-        let mut held = Held { definition, run, seq: 1, carrier: Carrier::Stored(id) };
+        let mut held = HeldRun { definition, run, seq: 1, carrier: Carrier::Stored(id) };
         self.bind(&held, caller)?;
         self.pass(&mut held).await?;
         self.note_standing(&held).await;
@@ -142,7 +142,7 @@ impl Service {
         } else {
             Carrier::Stored(self.create(&definition, &run, Record { seq: 1, event, changes }).await?)
         };
-        let mut held = Held { definition, run, seq: 1, carrier };
+        let mut held = HeldRun { definition, run, seq: 1, carrier };
         self.bind(&held, caller)?;
         let caught_up = self.catch_up(&mut held, caller).await;
         notes.extend(caught_up.map_err(|refused| refused.error_or(too_busy))?);
@@ -167,7 +167,7 @@ impl Service {
         };
         let (run, record) = self.called(definition, caller.by.clone(), opening)?;
         let id = self.create(definition, &run, record).await?;
-        let held = Held { definition: definition.clone(), run, seq: 1, carrier: Carrier::Stored(id) };
+        let held = HeldRun { definition: definition.clone(), run, seq: 1, carrier: Carrier::Stored(id) };
         self.present(&RunAddress::of(held, None), None, caller)
     }
 
@@ -212,7 +212,7 @@ impl Service {
             })
         })?;
         let carrier = Carrier::Task { path: path.to_owned(), file, lock: Some(Box::new(lock)), id, parent };
-        let mut held = Held { definition, run, seq: 1, carrier };
+        let mut held = HeldRun { definition, run, seq: 1, carrier };
         logging::opened(Some(held.name()), held.definition.workflow.id());
         self.bind(&held, caller)?;
         self.pass(&mut held).await?;

@@ -14,8 +14,8 @@ use crate::definition::Definition;
 use crate::disk::{self, folder_of, sync_folder};
 use crate::error::{ServiceError, plain};
 use crate::store::{
-    self, Archive, Digest, ExportError, Exported, Imported, MemoryStore, RunId, SchemaVersion, Selection, Store,
-    StoreStatus, Verification, store_error,
+    self, Archive, Digest, ExportError, ExportResult, ImportResult, MemoryStore, RunId, SchemaVersion, Selection,
+    Store, StoreStatus, Verification, store_error,
 };
 
 /// The state of the store of a service.
@@ -64,7 +64,7 @@ impl Service {
     ///
     /// # Errors
     /// The store cannot be read, or the output cannot be written.
-    pub async fn export_runs(&self, selection: &Selection, out: &mut dyn Write) -> Result<Exported, ExportError> {
+    pub async fn export_runs(&self, selection: &Selection, out: &mut dyn Write) -> Result<ExportResult, ExportError> {
         store::export(self.store(), selection, self.now(), out).await
     }
 
@@ -72,7 +72,7 @@ impl Service {
     ///
     /// # Errors
     /// The store cannot be read, the file exists, or it cannot be written.
-    pub async fn export_runs_to(&self, selection: &Selection, path: &Path) -> Result<Exported, ServiceError> {
+    pub async fn export_runs_to(&self, selection: &Selection, path: &Path) -> Result<ExportResult, ServiceError> {
         if path.symlink_metadata().is_ok() {
             return Err(file_exists(path));
         }
@@ -100,7 +100,7 @@ impl Service {
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub async fn import_runs(&self, path: &Path) -> Result<Imported, ServiceError> {
+    pub async fn import_runs(&self, path: &Path) -> Result<ImportResult, ServiceError> {
         let mut archive = open_archive(path)?;
         let mut last: Option<(Digest, Definition)> = None;
         let mut cover = |digest: &Digest, text: &Arc<str>, opening: &Opening| {

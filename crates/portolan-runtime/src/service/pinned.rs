@@ -12,14 +12,14 @@ use crate::store::{Digest, StoreError, store_error};
 
 /// The definitions in memory.
 #[derive(Default)]
-pub(super) struct Pinned {
+pub(super) struct PinnedDefinitions {
     known: Mutex<BTreeMap<Digest, Arc<Definition>>>,
 }
 
 /// The maximum number of definitions in memory. Beyond that, the cache is cleared.
 const MAX_KNOWN: usize = 256;
 
-impl Pinned {
+impl PinnedDefinitions {
     pub(super) fn remember(&self, definition: Arc<Definition>) {
         let mut known = self.known();
         if known.len() >= MAX_KNOWN {

@@ -28,7 +28,7 @@ pub struct Prune<'p> {
 
 /// The result of a removal of runs.
 #[derive(Clone, Debug, Default)]
-pub struct Pruned {
+pub struct PruneResult {
     /// The number of runs that were removed, or would be.
     pub runs: u64,
     /// The number of their records.
@@ -48,7 +48,7 @@ const RUNS: usize = 200;
 /// The maximum number of runs that are named.
 const MOST_NAMED: usize = 1_000;
 
-impl Pruned {
+impl PruneResult {
     fn add(&mut self, run: &str, records: u64) {
         self.runs += 1;
         self.records += records;
@@ -64,7 +64,7 @@ impl Service {
     ///
     /// # Errors
     /// The archive cannot be used, or the store cannot be read.
-    pub async fn prune_runs(&self, prune: &Prune<'_>) -> Result<Pruned, ServiceError> {
+    pub async fn prune_runs(&self, prune: &Prune<'_>) -> Result<PruneResult, ServiceError> {
         let mut archive = match prune.archive.filter(|_| !prune.is_dry_run) {
             Some(path) => Some(ArchiveFile::open(path)?),
             None => None,
@@ -74,7 +74,7 @@ impl Service {
             false => Vec::new(),
         };
         let driven: BTreeSet<RunId> = driven.into_iter().collect();
-        let mut pruned = Pruned::default();
+        let mut pruned = PruneResult::default();
         let mut request = PageRequest { ended_before: Some(prune.before), ..PageRequest::first(RUNS) };
         loop {
             let page = self.store().page(&request).await.map_err(store_error)?;
@@ -88,7 +88,7 @@ impl Service {
                 false => self.prune_page(&page, archive.as_mut(), &mut pruned).await,
             };
             if let Err(error) = done {
-                return Ok(Pruned { stopped: Some(error), ..pruned });
+                return Ok(PruneResult { stopped: Some(error), ..pruned });
             }
         }
         if !prune.is_dry_run && pruned.runs > 0 {
@@ -104,7 +104,7 @@ impl Service {
         &self,
         page: &[Entry],
         archive: Option<&mut ArchiveFile<'_>>,
-        pruned: &mut Pruned,
+        pruned: &mut PruneResult,
     ) -> Result<(), ServiceError> {
         let runs = match archive {
             Some(archive) => self.archive_page(page, archive, pruned).await?,
@@ -129,7 +129,7 @@ impl Service {
         &self,
         page: &[Entry],
         archive: &mut ArchiveFile<'_>,
-        pruned: &mut Pruned,
+        pruned: &mut PruneResult,
     ) -> Result<Vec<(RunId, u64)>, ServiceError> {
         let length = archive.file.metadata().map_err(|error| not_written(archive.path, &error))?.len();
         let appended = self.append(page, archive).await;
@@ -165,7 +165,7 @@ impl Service {
 }
 
 /// Counts the runs of a page that would be removed.
-fn foresee(page: &[Entry], prune: &Prune<'_>, driven: &BTreeSet<RunId>, pruned: &mut Pruned) {
+fn foresee(page: &[Entry], prune: &Prune<'_>, driven: &BTreeSet<RunId>, pruned: &mut PruneResult) {
     for entry in page {
         let Some((id, seq)) = last_record(entry, pruned) else { continue };
         if driven.contains(&id) {
@@ -179,7 +179,7 @@ fn foresee(page: &[Entry], prune: &Prune<'_>, driven: &BTreeSet<RunId>, pruned: 
 }
 
 /// Returns the number of the last record of a run. A damaged run stays.
-fn last_record(entry: &Entry, pruned: &mut Pruned) -> Option<(RunId, u64)> {
+fn last_record(entry: &Entry, pruned: &mut PruneResult) -> Option<(RunId, u64)> {
     match &entry.summary {
         Ok(run) => Some((run.id.clone(), run.seq)),
         Err(error) => {

@@ -9,7 +9,7 @@ use portolan_core::value::{Outcome, Timestamp};
 
 use super::Service;
 use super::foresight::{self, Consequence};
-use super::hold::Held;
+use super::hold::HeldRun;
 use super::led_to::{self, StepOutput};
 use super::request::RunAddress;
 use crate::carrier::Address;
@@ -20,7 +20,7 @@ use crate::store::Record;
 use crate::view::View;
 
 /// A waiting question.
-pub struct Waiting {
+pub struct PendingQuestion {
     /// The view of the run at the position that asks.
     pub view: View,
     /// The time since when it waits.
@@ -61,7 +61,7 @@ impl Service {
     ///
     /// # Errors
     /// The store or the journal cannot be read.
-    pub async fn questions(&self, caller: &Caller) -> Result<Vec<Waiting>, ServiceError> {
+    pub async fn questions(&self, caller: &Caller) -> Result<Vec<PendingQuestion>, ServiceError> {
         let mut found = Vec::new();
         for line in self.list(true, MOST_RUNS).await?.into_iter().filter(|line| line.status == "waiting") {
             let address = Address::parse(&line.run);
@@ -72,7 +72,12 @@ impl Service {
         Ok(found)
     }
 
-    fn questions_of(&self, held: Held, records: &[Record], caller: &Caller) -> Result<Vec<Waiting>, ServiceError> {
+    fn questions_of(
+        &self,
+        held: HeldRun,
+        records: &[Record],
+        caller: &Caller,
+    ) -> Result<Vec<PendingQuestion>, ServiceError> {
         let waits = |place: &Place| matches!(place, Place::Waiting { .. }) || place.held().is_some();
         let positions = held.run.positions().into_iter().filter(|(_, frame)| waits(&frame.place));
         let positions: Vec<_> = positions.map(|(path, frame)| (path, frame.since)).collect();
@@ -82,13 +87,13 @@ impl Service {
         let grip = RunAddress::of(held, None);
         let waiting = |(path, revision): (FramePath, u64)| {
             let view = self.present(&grip, Some(path.clone()), caller)?;
-            let Held { run, definition, .. } = &grip.held;
+            let HeldRun { run, definition, .. } = &grip.held;
             let since = reached(records, revision, run);
             let known = (&view.situation, &caller.by, self.now());
             let consequences = foresight::consequences(definition, run, &path, known);
             let outputs = led_to::outputs(&definition.workflow, run, &path, records, &hidden);
             let (definition, notes) = (Arc::clone(definition), notes.clone());
-            Ok(Waiting { view, since, definition, notes, outputs, consequences })
+            Ok(PendingQuestion { view, since, definition, notes, outputs, consequences })
         };
         positions.into_iter().map(waiting).collect()
     }

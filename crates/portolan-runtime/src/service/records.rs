@@ -8,7 +8,7 @@ use portolan_core::run::{Change, Place};
 use serde::Serialize;
 
 use super::Service;
-use super::hold::Held;
+use super::hold::HeldRun;
 use super::navigate::kept_under;
 use crate::carrier::Address;
 use crate::clock::rfc3339;
@@ -110,7 +110,7 @@ impl Service {
     }
 
     /// Returns the values of a run that must be hidden, by its definition.
-    pub(super) fn hidden_of(&self, held: &Held) -> Redaction {
+    pub(super) fn hidden_of(&self, held: &HeldRun) -> Redaction {
         let folder = held.run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);
         let servers = servers_of(&held.definition, &folder, self.project());
         redaction(&held.definition, &servers)

@@ -8,7 +8,7 @@ use portolan_core::run::{Actor, Channel, EffectId, EffectResult, Event, EventKin
 use portolan_core::value::Outcome;
 
 use super::driven::PendingClaim;
-use super::hold::Held;
+use super::hold::HeldRun;
 use super::request::Report;
 use super::view::lifted_by;
 use super::{Caller, Service};
@@ -46,7 +46,7 @@ pub(super) fn bounded(note: Option<&str>) -> Result<(), ServiceError> {
 
 impl Service {
     /// Refuses a report that needs checks by commands that may not run.
-    pub(super) fn may_be_checked(&self, held: &Held, path: &FramePath, report: &Report) -> Result<(), ServiceError> {
+    pub(super) fn may_be_checked(&self, held: &HeldRun, path: &FramePath, report: &Report) -> Result<(), ServiceError> {
         let Some(frame) = held.run.frame(path) else { return Ok(()) };
         let node = &held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node;
         let at_work = matches!(frame.place, Place::Ready { .. } | Place::Checking { .. });
@@ -67,7 +67,7 @@ impl Service {
     /// Returns the event of a report at the present position, and its actor.
     pub(super) fn claim(
         &self,
-        held: &Held,
+        held: &HeldRun,
         path: &FramePath,
         (report, revision): (&Report, Option<u64>),
         caller: &Caller,
@@ -96,13 +96,13 @@ impl Service {
     }
 
     /// Decides one event, stores its changes, and passes the nodes after it that need no agent.
-    pub(super) async fn step(&self, held: &mut Held, what: EventKind, caller: &Caller) -> Result<(), CommitError> {
+    pub(super) async fn step(&self, held: &mut HeldRun, what: EventKind, caller: &Caller) -> Result<(), CommitError> {
         self.decide(held, what, caller).await?;
         Ok(self.pass(held).await?)
     }
 
     /// Passes nodes that need no agent and have no value. Nodes that compute are driven: see [`Service::go_on`].
-    pub(super) async fn pass(&self, held: &mut Held) -> Result<(), ServiceError> {
+    pub(super) async fn pass(&self, held: &mut HeldRun) -> Result<(), ServiceError> {
         let engine = Caller { by: Actor::Engine, can_ask: false };
         let mut retries = Retries::NONE_SPENT;
         while let Some(effect) = passing(&held.definition, &held.run) {
@@ -116,7 +116,7 @@ impl Service {
         Ok(())
     }
 
-    async fn decide(&self, held: &mut Held, what: EventKind, caller: &Caller) -> Result<(), CommitError> {
+    async fn decide(&self, held: &mut HeldRun, what: EventKind, caller: &Caller) -> Result<(), CommitError> {
         self.hooks().may_move(held, &what).await?;
         let event = Event { at: self.options.clock.now(), by: caller.by.clone(), what };
         let changes = engine::decide(&held.definition.workflow, &held.run, &event).map_err(ServiceError::from)?;
@@ -129,7 +129,7 @@ impl Service {
     /// Performs the checks of a claim, and whatever follows without an agent.
     pub(super) async fn settle(
         &self,
-        held: &mut Held,
+        held: &mut HeldRun,
         path: &FramePath,
         outcome: &Outcome,
         listener: &Listener,
@@ -162,7 +162,7 @@ impl Service {
     }
 
     /// Returns the workspace for the checks of a position.
-    async fn ground(&self, held: &Held, path: &FramePath) -> CheckWorkspace {
+    async fn ground(&self, held: &HeldRun, path: &FramePath) -> CheckWorkspace {
         let repository = match &self.options.environment {
             Some(environment) => Repository::within(self.project(), environment.iter().cloned()),
             None => Repository::of(self.project()),
@@ -192,7 +192,7 @@ impl Service {
 }
 
 /// Returns the task, as the user and the workflow describe it.
-fn wanted(held: &Held, node: &Node) -> String {
+fn wanted(held: &HeldRun, node: &Node) -> String {
     let task = held.run.opening.description.as_deref().map(|task| format!("The task: {task}"));
     let more = [&node.brief.description, &node.brief.instructions].into_iter().flatten().cloned();
     let step = std::iter::once(format!("The step: {}", node.name)).chain(more);

@@ -7,7 +7,7 @@ use portolan_core::run::Raised;
 use portolan_core::value::Outcome;
 use serde_json::Value;
 
-use super::hold::Held;
+use super::hold::HeldRun;
 use super::{Caller, Service};
 use crate::carrier::Address;
 use crate::error::ServiceError;
@@ -162,7 +162,7 @@ impl Service {
 
 /// A held run, and what its caller knows of it.
 pub(super) struct RunAddress {
-    pub(super) held: Held,
+    pub(super) held: HeldRun,
     /// The revision that the caller knows.
     pub(super) known: Option<u64>,
     /// Whether an agent navigates the run, one position at a time.
@@ -188,12 +188,12 @@ pub(super) fn within_bounds(effectivities: Option<&[String]>) -> Result<(), Serv
 
 impl RunAddress {
     /// Returns a run that is named by its address.
-    pub(super) fn of(held: Held, known: Option<u64>) -> RunAddress {
+    pub(super) fn of(held: HeldRun, known: Option<u64>) -> RunAddress {
         RunAddress { held, known, is_led: false, as_token: false, effectivities: None }
     }
 
     /// Returns a run that an agent navigates.
-    pub(super) fn led(held: Held, known: Option<u64>, as_token: bool, request: &Request) -> RunAddress {
+    pub(super) fn led(held: HeldRun, known: Option<u64>, as_token: bool, request: &Request) -> RunAddress {
         RunAddress { held, known, is_led: true, as_token, effectivities: request.effectivities.clone() }
     }
 }

@@ -7,7 +7,7 @@ use portolan_core::diagnostic::list;
 use portolan_core::graph::Kind;
 use portolan_core::run::Run;
 
-use super::hold::Held;
+use super::hold::HeldRun;
 use super::{Service, lifted_by};
 use crate::carrier::Address;
 use crate::definition::Definition;
@@ -43,8 +43,8 @@ impl Service {
     ///
     /// # Errors
     /// As for [`Service::kept_function`].
-    pub(super) fn servers_for(&self, held: &Held, mcp: Option<&Path>) -> Result<Vec<ServerSetup>, ServiceError> {
-        let Held { definition, run, .. } = held;
+    pub(super) fn servers_for(&self, held: &HeldRun, mcp: Option<&Path>) -> Result<Vec<ServerSetup>, ServiceError> {
+        let HeldRun { definition, run, .. } = held;
         if let Some(lift) = self.untrusted(definition) {
             let message = format!("the run `{}` starts or contacts servers that are not trusted yet", held.name());
             return Err(ServiceError::refused(

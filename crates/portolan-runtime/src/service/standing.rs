@@ -12,7 +12,7 @@ use portolan_core::value::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::Service;
-use super::hold::{Carrier, Held};
+use super::hold::{Carrier, HeldRun};
 use crate::carrier::Address;
 use crate::digest::Digest;
 use crate::disk::{self, Fresh};
@@ -66,7 +66,7 @@ pub struct Since {
 impl Service {
     /// Notes the state of the repository if an agent's step has just begun. If it cannot be noted, the person who is
     /// asked is shown no changes.
-    pub(super) async fn note_standing(&self, held: &Held) {
+    pub(super) async fn note_standing(&self, held: &HeldRun) {
         if held.definition.workflow.root().interface.is_some() {
             return;
         }
@@ -123,7 +123,7 @@ impl Service {
     }
 
     /// Returns the state of the files before a claim at a position.
-    pub(super) fn stood_before(&self, held: &Held, path: &FramePath) -> FileBaseline {
+    pub(super) fn stood_before(&self, held: &HeldRun, path: &FramePath) -> FileBaseline {
         let Some(notes) = self.notes_of(held).map(|path| read(&path)) else { return FileBaseline::default() };
         let Notes { run, mut steps } = notes;
         // A note from before the run was restored is of another past.
@@ -138,7 +138,7 @@ impl Service {
     }
 
     /// Returns the path of the notes. `None` for a run that is only in its token.
-    pub(super) fn notes_of(&self, held: &Held) -> Option<PathBuf> {
+    pub(super) fn notes_of(&self, held: &HeldRun) -> Option<PathBuf> {
         let name = match &held.carrier {
             Carrier::Stored(id) => id.to_string(),
             Carrier::Task { file, id, .. } => {
@@ -180,7 +180,7 @@ impl Service {
 
 /// Checks whether an agent works at the step of a frame. A gate looks at earlier work, so an earlier note also counts
 /// there.
-fn is_work(held: &Held, frame: &Frame) -> bool {
+fn is_work(held: &HeldRun, frame: &Frame) -> bool {
     let kind = &held.definition.workflow.flow(&frame.flow).step(frame.place.node()).node.kind;
     matches!(kind, Kind::Work { gate: false, .. })
 }
@@ -191,7 +191,7 @@ fn is_repository(project: &Path) -> bool {
 }
 
 /// Returns the files that checks of a run want written, as paths in the project.
-fn written(held: &Held) -> BTreeSet<String> {
+fn written(held: &HeldRun) -> BTreeSet<String> {
     let steps = held.definition.workflow.flows().flat_map(|(_, flow)| flow.steps.values());
     let facts = steps.flat_map(|step| &step.node.accept).filter_map(|check| check.by.evidence());
     let paths = facts.filter_map(|wanted| match &wanted.fact {

@@ -4,7 +4,7 @@ use portolan_core::graph::CheckBy;
 use portolan_core::present::{TrustRequirement, Viewer, focus, situation};
 use portolan_core::run::{Frame, FramePath, Human, Place, Run, WaitingFor};
 
-use super::hold::{Carrier, Held};
+use super::hold::{Carrier, HeldRun};
 use super::request::RunAddress;
 use super::{Caller, Service};
 use crate::attachments;
@@ -79,7 +79,7 @@ impl Service {
     }
 
     /// Returns how to trust the commands at the positions of a run, if any is untrusted.
-    pub(super) fn untrusted_at(&self, held: &Held) -> Option<TrustRequirement> {
+    pub(super) fn untrusted_at(&self, held: &HeldRun) -> Option<TrustRequirement> {
         let positions = held.run.positions();
         positions.into_iter().find_map(|(_, frame)| self.lacks_trust(&held.definition, frame))
     }
@@ -165,7 +165,7 @@ pub fn lifted_by(untrusted: &TrustRequirement) -> String {
 
 /// Returns the frame that represents the whole run, as the situation does: the only position, or the fork that has
 /// several.
-fn whole(held: &Held) -> &Frame {
+fn whole(held: &HeldRun) -> &Frame {
     if let [(_, frame)] = held.run.positions().as_slice() {
         return frame;
     }

@@ -16,9 +16,9 @@ use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::driven::LedPerformers;
-use super::hold::Held;
-use super::lease::Driving;
-use super::{How, Interrupted, Service};
+use super::hold::HeldRun;
+use super::lease::RunLease;
+use super::{How, InterruptionPolicy, Service};
 use crate::carrier::Address;
 use crate::drive::{Control, Outcome};
 use crate::error::ServiceError;
@@ -188,7 +188,7 @@ impl Worker {
 
     /// Drives one run.
     async fn work(&self, run: RunId, lease: Box<dyn Lease>, control: Control) -> DrivenRun {
-        let lease = Driving::of(run.clone(), lease);
+        let lease = RunLease::of(run.clone(), lease);
         let (mut workflow, mut before, left) = (None, None, control.clone());
         let outcome = lease.during(async {
             let held = self.service.hold(&Address::Stored(run.clone())).await?;
@@ -204,7 +204,7 @@ impl Worker {
     }
 
     /// Drives a run whose lease this worker has.
-    async fn driven(&self, run: &RunId, mut held: Held, control: Control) -> Result<Outcome, ServiceError> {
+    async fn driven(&self, run: &RunId, mut held: HeldRun, control: Control) -> Result<Outcome, ServiceError> {
         let servers = self.service.servers_for(&held, self.options.mcp.as_deref())?;
         self.service.time_out(&mut held).await.map_err(|error| error.error_or(moved))?;
         let how = How {
@@ -221,7 +221,7 @@ impl Worker {
             return Ok(outcome(&held.run));
         }
         if held.definition.workflow.root().interface.is_some() {
-            let finished = self.service.drive_held(run, held, Interrupted::Ask, None, how).await?;
+            let finished = self.service.drive_held(run, held, InterruptionPolicy::Ask, None, how).await?;
             return Ok(finished.outcome);
         }
         let performers = LedPerformers(self.service.performers(&how));
@@ -255,7 +255,7 @@ impl Worker {
     }
 
     /// Returns the servers of a run. Each is started once for all runs of a definition that began in the same folder.
-    fn tools_of(&self, held: &Held, servers: Vec<ServerSetup>) -> Arc<Tools> {
+    fn tools_of(&self, held: &HeldRun, servers: Vec<ServerSetup>) -> Arc<Tools> {
         let key = (held.definition.digest.clone(), held.run.opening.folder.clone());
         let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
         if tools.len() >= MOST_DEFINITIONS && !tools.contains_key(&key) {

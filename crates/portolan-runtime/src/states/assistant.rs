@@ -39,7 +39,7 @@ use portolan_core::engine::{AfterCrash, Effect, EffectKind, ModelToolCall};
 use portolan_core::run::{Done, EffectId, EffectPart, FramePath, Spend};
 use serde_json::{Number, Value};
 
-use super::tools::{self, Offered};
+use super::tools::{self, AvailableTools};
 use super::{Functions, ModelBindings};
 use crate::clock::Clock;
 use crate::tools::Tools;
@@ -269,8 +269,8 @@ impl Assistant {
         self.offered.clone().unwrap_or_else(all)
     }
 
-    fn there(&self) -> Offered<'_> {
-        Offered { tools: &self.tools, workflow: None, functions: &self.functions }
+    fn there(&self) -> AvailableTools<'_> {
+        AvailableTools { tools: &self.tools, workflow: None, functions: &self.functions }
     }
 }
 

@@ -42,7 +42,7 @@ impl Workers {
         (node, asked): (&NodeId, &ModelRequest),
         (tools, workflow): (&Tools, &Workflow),
     ) -> Completion {
-        let offered = tools::Offered { tools, workflow: Some(workflow), functions: &self.functions };
+        let offered = tools::AvailableTools { tools, workflow: Some(workflow), functions: &self.functions };
         let specs = match offered.specs(&asked.request.tools).await {
             Ok(specs) => specs,
             Err(why) => return Completion::Unanswered(why),

@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::tools::Tools;
 
 /// The available tools.
-pub(super) struct Offered<'t> {
+pub(super) struct AvailableTools<'t> {
     /// The tools of servers.
     pub(super) tools: &'t Tools,
     /// The workflow whose flows are tools.
@@ -23,7 +23,7 @@ pub(super) struct Offered<'t> {
     pub(super) functions: &'t Functions,
 }
 
-impl Offered<'_> {
+impl AvailableTools<'_> {
     /// Returns how these tools are shown to a model, in their order.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ pub(super) struct Fold {
 }
 
 /// A folded journal.
-pub(super) struct Folded {
+pub(super) struct FoldedRun {
     pub(super) run: Run,
     pub(super) seq: u64,
     pub(super) opened_at: Timestamp,
@@ -55,9 +55,9 @@ impl Fold {
     }
 
     /// Returns the run. `None` without a record.
-    pub(super) fn finish(self) -> Option<Folded> {
+    pub(super) fn finish(self) -> Option<FoldedRun> {
         let Fold { run, seq, opened_at, updated_at } = self;
-        run.map(|run| Folded { run, seq, opened_at, updated_at })
+        run.map(|run| FoldedRun { run, seq, opened_at, updated_at })
     }
 }
 

@@ -15,7 +15,7 @@ use super::{RunId, StoreError};
 use crate::disk::{open_lock, private_folder};
 
 /// A future that completes when a lease is lost.
-pub type Lost<'l> = Pin<Box<dyn Future<Output = ()> + Send + 'l>>;
+pub type LossFuture<'l> = Pin<Box<dyn Future<Output = ()> + Send + 'l>>;
 
 /// The lease to drive a run, until it is dropped.
 ///
@@ -23,37 +23,37 @@ pub type Lost<'l> = Pin<Box<dyn Future<Output = ()> + Send + 'l>>;
 pub trait Lease: Send + Sync {
     /// Completes if the lease is lost although it is held: it could not be renewed in time, and another caller may have
     /// it. The driver of the run must stop then. A lease that lasts as long as its holder is never lost.
-    fn lost(&self) -> Lost<'_> {
+    fn lost(&self) -> LossFuture<'_> {
         Box::pin(std::future::pending())
     }
 }
 
 /// The runs that are driven through one store of this process.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Driven(Arc<Mutex<BTreeSet<RunId>>>);
+pub(super) struct DrivenRuns(Arc<Mutex<BTreeSet<RunId>>>);
 
 /// A lease of this process.
 #[derive(Debug)]
-pub(super) struct Held {
-    driven: Driven,
+pub(super) struct ProcessLease {
+    driven: DrivenRuns,
     id: RunId,
     /// Closing it unlocks.
     lock: Option<(PathBuf, File)>,
 }
 
-impl Lease for Held {}
+impl Lease for ProcessLease {}
 
-impl Driven {
+impl DrivenRuns {
     /// Acquires the lease of a run, unless it is held in this process.
-    pub(super) fn take(&self, id: &RunId) -> Result<Held, StoreError> {
+    pub(super) fn take(&self, id: &RunId) -> Result<ProcessLease, StoreError> {
         match self.runs().insert(id.clone()) {
-            true => Ok(Held { driven: self.clone(), id: id.clone(), lock: None }),
+            true => Ok(ProcessLease { driven: self.clone(), id: id.clone(), lock: None }),
             false => Err(StoreError::UnderWay { run: id.clone(), holder: None }),
         }
     }
 
     /// Does the same, unless another process with its locks in `folder` holds it.
-    pub(super) fn take_among(&self, folder: &Path, id: &RunId) -> Result<Held, StoreError> {
+    pub(super) fn take_among(&self, folder: &Path, id: &RunId) -> Result<ProcessLease, StoreError> {
         let mut held = self.take(id)?;
         let path = folder.join(format!("{id}.lock"));
         match private_folder(folder).and_then(|()| lock(&path)) {
@@ -71,7 +71,7 @@ impl Driven {
     }
 }
 
-impl Drop for Held {
+impl Drop for ProcessLease {
     fn drop(&mut self) {
         if let Some((path, lock)) = self.lock.take() {
             // Removed while it is still locked: a process that opened it before finds that it is gone, and opens
@@ -137,10 +137,10 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let folder = home.path().join("runs.db.driven");
         // Two stores behave like two processes here.
-        let (one, other) = (Driven::default(), Driven::default());
+        let (one, other) = (DrivenRuns::default(), DrivenRuns::default());
         let (id, another) = (RunId::random(), RunId::random());
         let held = one.take_among(&folder, &id).expect("nobody drives it");
-        let said = |driven: &Driven| {
+        let said = |driven: &DrivenRuns| {
             let error = store_error(driven.take_among(&folder, &id).map(drop).expect_err("it is driven"));
             format!("{}: {}; {}", error.code, error.message, error.help)
         };
@@ -173,7 +173,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let folder = home.path().join("runs.db.driven");
         fs::write(&folder, "no folder").expect("there is room");
-        let (driven, id) = (Driven::default(), RunId::random());
+        let (driven, id) = (DrivenRuns::default(), RunId::random());
         let error = store_error(driven.take_among(&folder, &id).map(drop).expect_err("it cannot be told"));
         assert_eq!(error.code, "not_locked");
         assert!(error.message.starts_with(&format!("it cannot be determined whether the run `{id}` is running: ")));

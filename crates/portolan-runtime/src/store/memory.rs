@@ -8,7 +8,7 @@ use portolan_core::run::{Opening, Run};
 use portolan_core::value::Timestamp;
 
 use super::definitions::Definitions;
-use super::lease::Driven;
+use super::lease::DrivenRuns;
 use super::{
     Digest, Entry, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, RunStatus, Store, StoreError,
     StoredRun, Summary, still_open,
@@ -18,7 +18,7 @@ use super::{
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     shelf: Mutex<Shelf>,
-    driven: Driven,
+    driven: DrivenRuns,
     /// The definitions of runs outside the store, which outlast it.
     outside: Option<Definitions>,
 }

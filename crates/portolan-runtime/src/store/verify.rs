@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::fold::{Fold, Folded};
+use super::fold::{Fold, FoldedRun};
 use super::summary::step;
 use super::{Digest, Entry, PageRequest, RunId, RunStatus, Store, StoreError, StoredRun, Summary};
 use crate::clock::rfc3339;
@@ -93,7 +93,7 @@ struct Verifier<'s> {
 type Faults = Vec<(&'static str, String)>;
 
 /// The result of reading a run.
-enum Reading {
+enum ReadResult {
     Read {
         records: u64,
         faults: Faults,
@@ -114,7 +114,7 @@ impl Verifier<'_> {
         for attempt in 1.. {
             let reading = self.read(&id, &entry).await?;
             // A run that moves while it is read differs from what was read before.
-            if attempt < ATTEMPTS && matches!(&reading, Reading::Read { faults, .. } if !faults.is_empty()) {
+            if attempt < ATTEMPTS && matches!(&reading, ReadResult::Read { faults, .. } if !faults.is_empty()) {
                 match self.entry(&id).await? {
                     None => return Ok(()),
                     Some(now) if now != entry => {
@@ -130,17 +130,17 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    fn count(&mut self, id: &RunId, reading: Reading) {
+    fn count(&mut self, id: &RunId, reading: ReadResult) {
         match reading {
-            Reading::Read { records, faults } => {
+            ReadResult::Read { records, faults } => {
                 self.found.runs += 1;
                 self.found.records += records;
                 for (code, message) in faults {
                     self.found.add(Some(id.as_str()), code, message);
                 }
             }
-            Reading::Sealed => self.found.sealed += 1,
-            Reading::Gone => {}
+            ReadResult::Sealed => self.found.sealed += 1,
+            ReadResult::Gone => {}
         }
     }
 
@@ -149,7 +149,7 @@ impl Verifier<'_> {
         Ok(page.into_iter().find(|entry| entry.handle == id.as_str()))
     }
 
-    async fn read(&mut self, id: &RunId, entry: &Entry) -> Result<Reading, StoreError> {
+    async fn read(&mut self, id: &RunId, entry: &Entry) -> Result<ReadResult, StoreError> {
         let mut faults = Faults::new();
         if let Err(error) = &entry.summary {
             faults.push(("list_unreadable", error.to_string()));
@@ -157,8 +157,8 @@ impl Verifier<'_> {
         let stored = match self.store.load(id).await {
             Ok(stored) => Some(stored),
             // Of a sealed run, this is a missing key. If it is the connection, the next request reports it.
-            Err(StoreError::Unavailable(_)) if entry.is_sealed => return Ok(Reading::Sealed),
-            Err(StoreError::NotFound { .. }) if self.entry(id).await?.is_none() => return Ok(Reading::Gone),
+            Err(StoreError::Unavailable(_)) if entry.is_sealed => return Ok(ReadResult::Sealed),
+            Err(StoreError::NotFound { .. }) if self.entry(id).await?.is_none() => return Ok(ReadResult::Gone),
             Err(error @ (StoreError::Corrupt(_) | StoreError::NotFound { .. })) => {
                 faults.push(("snapshot_unreadable", error.to_string()));
                 None
@@ -177,11 +177,11 @@ impl Verifier<'_> {
         if let Some(stored) = &stored {
             self.definition(&stored.definition, &mut faults).await?;
         }
-        Ok(Reading::Read { records, faults })
+        Ok(ReadResult::Read { records, faults })
     }
 
     /// Folds the records up to `seq`. Returns whether these are all records of the run.
-    async fn fold(&self, id: &RunId, seq: u64, faults: &mut Faults) -> Result<(Option<Folded>, bool), StoreError> {
+    async fn fold(&self, id: &RunId, seq: u64, faults: &mut Faults) -> Result<(Option<FoldedRun>, bool), StoreError> {
         let mut fold = Fold::default();
         let mut is_whole = true;
         while is_whole && fold.seq() < seq {
@@ -239,7 +239,7 @@ impl Verifier<'_> {
     }
 }
 
-fn compare(stored: &StoredRun, folded: &Folded, faults: &mut Faults) {
+fn compare(stored: &StoredRun, folded: &FoldedRun, faults: &mut Faults) {
     if stored.run != folded.run {
         faults.push(("snapshot_differs", "its snapshot is not the fold of its records".to_owned()));
     }
@@ -250,7 +250,7 @@ fn compare(stored: &StoredRun, folded: &Folded, faults: &mut Faults) {
 }
 
 /// Compares the run as lists show it. Of a sealed run lists show the cover.
-fn compare_line(line: &Summary, folded: &Folded, is_sealed: bool, faults: &mut Faults) {
+fn compare_line(line: &Summary, folded: &FoldedRun, is_sealed: bool, faults: &mut Faults) {
     let run = &folded.run;
     let (status, at) = (RunStatus::of(run), step(run));
     let columns = [

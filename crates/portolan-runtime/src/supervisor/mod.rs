@@ -24,7 +24,7 @@ use state::KeptState;
 
 pub use ask::{Ask, ReplyResult};
 pub use mark::Mark;
-pub use notices::Untold;
+pub use notices::NotifierFailure;
 pub use queue::Task;
 pub use spend::{Raise, UsageReport};
 pub(crate) use state::seen;

@@ -10,7 +10,7 @@ use crate::notifiers::{Notice, Notifiers};
 use crate::plugins;
 
 /// The name of a notifier that failed, and why.
-pub type Untold = (String, String);
+pub type NotifierFailure = (String, String);
 
 impl Supervisor<'_> {
     /// Asks a question and notifies people of it. Returns the token that a reply must quote, and the notifiers that
@@ -18,7 +18,7 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// As for [`ask`](Supervisor::ask).
-    pub async fn ask_people(&self, ask: &Ask) -> Result<(String, Vec<Untold>), ServiceError> {
+    pub async fn ask_people(&self, ask: &Ask) -> Result<(String, Vec<NotifierFailure>), ServiceError> {
         let token = self.ask(ask).await?;
         let body = match ask.choices.is_empty() {
             true => ask.body.trim().to_owned(),
@@ -33,7 +33,7 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// As for [`settle_deadlines`](Supervisor::settle_deadlines).
-    pub async fn remind_people(&self) -> Result<Vec<Untold>, ServiceError> {
+    pub async fn remind_people(&self) -> Result<Vec<NotifierFailure>, ServiceError> {
         let mut untold = Vec::new();
         for Question { task, body, token, .. } in self.settle_deadlines().await? {
             let body = format!("not answered in time: {body}");
@@ -42,7 +42,7 @@ impl Supervisor<'_> {
         Ok(untold)
     }
 
-    async fn told(&self, kind: Kind, task: Option<&str>, body: String, token: &str) -> Vec<Untold> {
+    async fn told(&self, kind: Kind, task: Option<&str>, body: String, token: &str) -> Vec<NotifierFailure> {
         let notifiers = match self.notifiers() {
             Ok(notifiers) => notifiers,
             Err(error) => return vec![(plugins::FILE.to_owned(), format!("{}; {}", error.message, error.help))],

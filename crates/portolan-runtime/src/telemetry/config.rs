@@ -40,7 +40,7 @@ impl Config {
     /// Reads the configuration. Returns `None` if the variables name no collector, or switch traces off. Adds the
     /// errors in them to `notes`.
     pub(super) fn read(variables: Variables<'_>, notes: &mut Vec<String>) -> Option<Config> {
-        let mut reading = Reading { variables, notes };
+        let mut reading = VariableReader { variables, notes };
         let (name, url) = reading.endpoint()?;
         if reading.is_off() {
             return None;
@@ -83,12 +83,12 @@ impl Config {
     }
 }
 
-struct Reading<'r> {
+struct VariableReader<'r> {
     variables: Variables<'r>,
     notes: &'r mut Vec<String>,
 }
 
-impl Reading<'_> {
+impl VariableReader<'_> {
     /// Returns a variable that is set. An empty one counts as not set.
     fn variable(&self, name: &str) -> Option<String> {
         (self.variables)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())

@@ -21,7 +21,7 @@ const TRIES: u32 = 4;
 const BACKOFF: Duration = Duration::from_millis(500);
 
 /// The state that both ends of the queue share.
-pub(super) struct Shared {
+pub(super) struct SharedState {
     pub(super) config: Config,
     pub(super) notes: Notes,
     /// How many spans did not reach the collector.
@@ -32,15 +32,15 @@ pub(super) struct Shared {
 
 /// The receiving end of the queue.
 pub(super) struct Exporter {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedState>,
     pub(super) queue: mpsc::Receiver<Span>,
     /// Becomes true when the process ends. Then an unreachable collector is not retried.
     pub(super) ending: watch::Receiver<bool>,
 }
 
-impl Shared {
-    pub(super) fn new(config: Config, notes: Notes) -> Shared {
-        Shared { config, notes, lost: AtomicU64::new(0), told: AtomicBool::new(false) }
+impl SharedState {
+    pub(super) fn new(config: Config, notes: Notes) -> SharedState {
+        SharedState { config, notes, lost: AtomicU64::new(0), told: AtomicBool::new(false) }
     }
 
     pub(super) fn lose(&self, spans: usize) {

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc as sync};
 use tokio::sync::{mpsc, watch};
 
 use config::Config;
-use exporter::{Exporter, Shared};
+use exporter::{Exporter, SharedState};
 use span::Span;
 
 pub(crate) use tracing::Tracing;
@@ -34,11 +34,11 @@ pub type Notes = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct Telemetry(Arc<Inner>);
 
 struct Inner {
-    shared: Arc<Shared>,
-    sending: Mutex<Sending>,
+    shared: Arc<SharedState>,
+    sending: Mutex<ExporterState>,
 }
 
-enum Sending {
+enum ExporterState {
     /// Holds the errors in the variables. A command that runs nothing does not report them.
     NotYet(Vec<String>),
     Running(Thread),
@@ -65,8 +65,8 @@ impl Telemetry {
             found.iter().for_each(|note| notes(note));
             return None;
         };
-        let shared = Arc::new(Shared::new(config, notes));
-        Some(Telemetry(Arc::new(Inner { shared, sending: Mutex::new(Sending::NotYet(found)) })))
+        let shared = Arc::new(SharedState::new(config, notes));
+        Some(Telemetry(Arc::new(Inner { shared, sending: Mutex::new(ExporterState::NotYet(found)) })))
     }
 
     /// Returns how many spans did not reach the collector so far, or found the queue full.
@@ -77,8 +77,8 @@ impl Telemetry {
     /// Sends the queued spans, and accepts no more. Returns when they are sent, and at the latest after five seconds,
     /// or after `OTEL_EXPORTER_OTLP_TIMEOUT` if that is less. It blocks: call it while no run is under way.
     pub fn close(&self) {
-        let before = std::mem::replace(&mut *self.sending(), Sending::Over);
-        let Sending::Running(Thread { queue, ending, done }) = before else { return };
+        let before = std::mem::replace(&mut *self.sending(), ExporterState::Over);
+        let ExporterState::Running(Thread { queue, ending, done }) = before else { return };
         // The thread may have ended.
         let _ = ending.send(true);
         drop(queue);
@@ -92,14 +92,14 @@ impl Telemetry {
     /// Queues spans. Never waits.
     fn send(&self, spans: impl IntoIterator<Item = Span>) {
         let mut sending = self.sending();
-        if let Sending::NotYet(found) = &*sending {
+        if let ExporterState::NotYet(found) = &*sending {
             found.iter().for_each(|note| (self.0.shared.notes)(note));
-            *sending = self.start().map_or(Sending::Over, Sending::Running);
+            *sending = self.start().map_or(ExporterState::Over, ExporterState::Running);
         }
         for span in spans {
             let sent = match &*sending {
-                Sending::Running(thread) => thread.queue.try_send(span).is_ok(),
-                Sending::NotYet(_) | Sending::Over => false,
+                ExporterState::Running(thread) => thread.queue.try_send(span).is_ok(),
+                ExporterState::NotYet(_) | ExporterState::Over => false,
             };
             if !sent {
                 self.0.shared.lose(1);
@@ -130,7 +130,7 @@ impl Telemetry {
         }
     }
 
-    fn sending(&self) -> MutexGuard<'_, Sending> {
+    fn sending(&self) -> MutexGuard<'_, ExporterState> {
         self.0.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

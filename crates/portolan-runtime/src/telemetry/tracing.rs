@@ -33,11 +33,11 @@ struct Trace {
     context: TraceContext,
     /// The same moment on the wall clock and on the monotonic clock.
     began: (Duration, Instant),
-    open: Mutex<BTreeMap<[u8; 8], Open>>,
+    open: Mutex<BTreeMap<[u8; 8], OpenNode>>,
 }
 
 /// A node that has begun and not ended.
-struct Open {
+struct OpenNode {
     flow: WorkflowId,
     node: NodeId,
     path: String,
@@ -150,7 +150,7 @@ impl Drop for Tracing {
 impl Trace {
     fn begin(&self, node: &Began<'_>) {
         let mut open = self.open();
-        let open = open.entry(node.span.0).or_insert_with(|| Open {
+        let open = open.entry(node.span.0).or_insert_with(|| OpenNode {
             flow: node.flow.clone(),
             node: node.node.clone(),
             path: node.path.text(),
@@ -193,12 +193,12 @@ impl Trace {
 
     fn call(&self, node: SpanId, began: Instant, retry: u64, call: &CallSpan) -> Span {
         let begin = began + call.after;
-        let made = Made { server: &call.server, tool: &call.tool, times: (begin, begin + call.took) };
+        let made = CallRecord { server: &call.server, tool: &call.tool, times: (begin, begin + call.took) };
         let span = self.made(call.span, node, &made).error(call.error.as_deref());
         if retry == 0 { span } else { span.number("portolan.retry", retry) }
     }
 
-    fn made(&self, id: SpanId, node: SpanId, made: &Made<'_>) -> Span {
+    fn made(&self, id: SpanId, node: SpanId, made: &CallRecord<'_>) -> Span {
         let times = (self.time(made.times.0), self.time(made.times.1));
         let name = format!("{TOOLS_CALL} {}", made.tool);
         Span::of(&self.context, id, name, SpanKind::Client, times)
@@ -210,13 +210,13 @@ impl Trace {
     }
 
     /// Returns the spans of a node that was under way when the run ended.
-    fn cut_off(&self, id: SpanId, open: Open) -> impl Iterator<Item = Span> {
+    fn cut_off(&self, id: SpanId, open: OpenNode) -> impl Iterator<Item = Span> {
         let now = Instant::now();
         let at = At { flow: &open.flow, node: &open.node, path: &open.path, parent: open.parent };
         let node = self.node(id, &at, (open.began, now)).error(Some(CANCELLED));
         let call = match (&self.workflow.flow(&open.flow).step(&open.node).node.kind, open.call) {
             (Kind::Call(call), Some((span, began))) => {
-                let made = Made { server: &call.server.value, tool: &call.tool.value, times: (began, now) };
+                let made = CallRecord { server: &call.server.value, tool: &call.tool.value, times: (began, now) };
                 Some(self.made(span, id, &made).error(Some(CANCELLED)))
             }
             _ => None,
@@ -234,7 +234,7 @@ impl Trace {
         u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
     }
 
-    fn open(&self) -> MutexGuard<'_, BTreeMap<[u8; 8], Open>> {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<[u8; 8], OpenNode>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -248,7 +248,7 @@ struct At<'a> {
 }
 
 /// A call that was made.
-struct Made<'a> {
+struct CallRecord<'a> {
     server: &'a str,
     tool: &'a str,
     times: (Instant, Instant),

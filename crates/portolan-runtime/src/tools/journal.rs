@@ -13,7 +13,7 @@ use crate::store::Record;
 
 /// The recorded answers of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Recorded {
+pub struct JournalAnswers {
     /// The answers by `function.node`, in the order in which the calls began.
     pub answers: BTreeMap<String, Vec<ScriptedAnswer>>,
     /// The names of manual changes that are no answers of calls.
@@ -24,7 +24,7 @@ pub struct Recorded {
 type Call = (FramePath, u64);
 
 /// Reads a journal from its first record. A manually changed answer counts as changed.
-pub fn recorded(workflow: &Workflow, records: &[Record]) -> Recorded {
+pub fn recorded(workflow: &Workflow, records: &[Record]) -> JournalAnswers {
     let mut told =
         JournalWalk { workflow, run: None, calls: BTreeMap::new(), latest: BTreeMap::new(), answers: BTreeMap::new() };
     let mut by_hand = Vec::new();
@@ -38,7 +38,7 @@ pub fn recorded(workflow: &Workflow, records: &[Record]) -> Recorded {
     let answers = told.answers.into_iter();
     let whole =
         |answers: Vec<Option<ScriptedAnswer>>| answers.into_iter().map(|it| it.unwrap_or_else(dropped)).collect();
-    Recorded { answers: answers.map(|(name, answers)| (name, whole(answers))).collect(), by_hand }
+    JournalAnswers { answers: answers.map(|(name, answers)| (name, whole(answers))).collect(), by_hand }
 }
 
 struct JournalWalk<'w> {

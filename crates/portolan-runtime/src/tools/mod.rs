@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::servers::{self, CallError, Servers};
 
 pub use held::HeldCalls;
-pub use journal::{Recorded, recorded};
+pub use journal::{JournalAnswers, recorded};
 pub use recorder::CallRecorder;
 pub use written::{RecordedAnswers, ScriptedAnswer};
 

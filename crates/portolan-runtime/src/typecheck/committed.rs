@@ -53,7 +53,7 @@ fn integrates(name: &str, guidelines: &Guidelines) -> bool {
 
 /// A worktree of HEAD.
 #[derive(Debug)]
-pub(super) struct Committed {
+pub(super) struct HeadWorktree {
     /// The project's folder in the worktree.
     pub(super) project: PathBuf,
     folder: PathBuf,
@@ -63,9 +63,12 @@ pub(super) struct Committed {
     _turn: File,
 }
 
-impl Committed {
+impl HeadWorktree {
     /// Creates the worktree.
-    pub(super) async fn lay_out(project: &Path, environment: &[(OsString, OsString)]) -> Result<Committed, FactError> {
+    pub(super) async fn lay_out(
+        project: &Path,
+        environment: &[(OsString, OsString)],
+    ) -> Result<HeadWorktree, FactError> {
         let git = Git { project, environment: own(environment) };
         let home = project.join(".portolan").join("typecheck");
         let turn = turn(&home)?;
@@ -80,7 +83,7 @@ impl Committed {
         git.told(&["worktree", "add", "--quiet", "--detach", "--force", place, "HEAD"])
             .await
             .map_err(|unknown| no_worktree(&unknown.why))?;
-        let committed = Committed {
+        let committed = HeadWorktree {
             project: folder.join(within),
             folder,
             original: project.to_owned(),

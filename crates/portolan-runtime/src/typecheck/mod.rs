@@ -35,7 +35,7 @@ pub use content::Content;
 pub(crate) use content::{IndexCopy, whole_index};
 pub use verdicts::Verdict;
 
-use committed::Committed;
+use committed::HeadWorktree;
 use verdicts::Verdicts;
 
 /// The maximum time that a person waits for a type check, in seconds.
@@ -209,7 +209,7 @@ impl Typechecks {
 
     async fn run_on_commit(&self, checker: &Checker, tree: String, seconds: u64) -> Result<Verdict, FactError> {
         let unjudged = self.unjudged(tree, checker).await;
-        let committed = Committed::lay_out(&self.project, &self.environment).await?;
+        let committed = HeadWorktree::lay_out(&self.project, &self.environment).await?;
         let there = Typechecks { project: committed.project.clone(), ..self.clone() };
         let ended = timeout(Duration::from_secs(seconds), there.each(checker, seconds)).await;
         committed.remove().await;

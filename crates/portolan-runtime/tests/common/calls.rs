@@ -7,7 +7,8 @@ use portolan_core::value::Outcome;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::service::{
-    Act, Caller, Finished, Function, FunctionRun, How, Interrupted, Open, Report, Request, Service, ServiceError, View,
+    Act, Caller, Function, FunctionResult, FunctionRun, How, InterruptionPolicy, Open, Report, Request, Service,
+    ServiceError, View,
 };
 use portolan_runtime::store::{Record, RunId};
 use serde_json::Value;
@@ -41,8 +42,13 @@ pub(crate) trait Calls {
     async fn next(&self, wanted: &Move, caller: &Caller) -> Answer;
     async fn cancel(&self, address: &Address, reason: &str, caller: &Caller) -> Answer;
     async fn records(&self, address: &Address) -> Result<Vec<Record>, ServiceError>;
-    async fn call_function(&self, call: FunctionCall) -> Result<Finished, ServiceError>;
-    async fn resume_function(&self, id: &RunId, interrupted: Interrupted, how: How) -> Result<Finished, ServiceError>;
+    async fn call_function(&self, call: FunctionCall) -> Result<FunctionResult, ServiceError>;
+    async fn resume_function(
+        &self,
+        id: &RunId,
+        interrupted: InterruptionPolicy,
+        how: How,
+    ) -> Result<FunctionResult, ServiceError>;
 }
 
 impl Calls for Service {
@@ -75,7 +81,7 @@ impl Calls for Service {
         Ok(self.history(address).await?.records)
     }
 
-    async fn call_function(&self, call: FunctionCall) -> Result<Finished, ServiceError> {
+    async fn call_function(&self, call: FunctionCall) -> Result<FunctionResult, ServiceError> {
         let FunctionCall { definition, input, by, how, kept } = call;
         if !kept {
             return self.drive(FunctionRun::Called { definition, input, by }, how).await;
@@ -87,7 +93,12 @@ impl Calls for Service {
         self.drive(FunctionRun::kept(id), how).await
     }
 
-    async fn resume_function(&self, id: &RunId, interrupted: Interrupted, how: How) -> Result<Finished, ServiceError> {
+    async fn resume_function(
+        &self,
+        id: &RunId,
+        interrupted: InterruptionPolicy,
+        how: How,
+    ) -> Result<FunctionResult, ServiceError> {
         self.drive(FunctionRun::Kept { run: id.clone(), interrupted, resumed: None }, how).await
     }
 }

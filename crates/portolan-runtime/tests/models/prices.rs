@@ -8,7 +8,7 @@ use expect_test::expect;
 use portolan_core::chat::Usage;
 use portolan_core::chat::prices::Prices;
 use portolan_core::source::Source;
-use portolan_runtime::models::prices::Priced;
+use portolan_runtime::models::prices::PricedModel;
 use portolan_runtime::models::{Model, ModelName, ModelQuestion, Script, Variables, prices};
 
 use crate::support::{at_once, user};
@@ -53,7 +53,7 @@ fn an_answer_says_what_it_cost_where_that_is_known() {
     let answers = "- {text: a, usage: {input: 1000, output: 100}}\n- text: b\n- {fail: {code: overloaded}}\n";
     for (name, costs) in [("scripted:played", [Some(3_500), None]), ("scripted:other", [None, None])] {
         let script = Script::read(&Source::new("answers.yaml", answers), name).expect("answers");
-        let model = Priced::new(Arc::new(script), Arc::clone(&prices));
+        let model = PricedModel::new(Arc::new(script), Arc::clone(&prices));
         let request = user("Hello?");
         let ask = || at_once(model.ask(ModelQuestion { request: &request, tools: &[], asker: None }, None));
         for cost in costs {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use expect_test::expect;
 use portolan_core::chat::{ModelAnswer, ModelError};
 use portolan_core::source::Source;
-use portolan_runtime::models::{Answering, Model, ModelQuestion, RetryPolicy, Retrying, Script, Sink, open};
+use portolan_runtime::models::{AnswerFuture, Model, ModelQuestion, RetryPolicy, RetryingModel, Script, Sink, open};
 use tokio::time::{Instant, timeout};
 
 use crate::provider::{FakeProvider, Said, Turn};
@@ -35,7 +35,7 @@ impl Model for Noting {
         self.script.name()
     }
 
-    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> AnswerFuture<'a> {
         let began = *self.began.lock().expect("no panic").get_or_insert_with(Instant::now);
         self.at.lock().expect("no panic").push(began.elapsed().as_millis());
         self.script.ask(question, sink)
@@ -55,7 +55,7 @@ async fn ask(model: &dyn Model) -> Result<ModelAnswer, ModelError> {
 /// Asks by the rules, and tells what came of it and when it was asked.
 fn check(answers: &str, backoff: RetryPolicy) -> String {
     let noting = Noting::new(answers);
-    let model = Retrying::new(Arc::clone(&noting) as Arc<dyn Model>, backoff);
+    let model = RetryingModel::new(Arc::clone(&noting) as Arc<dyn Model>, backoff);
     let said = at_once(ask(&model));
     format!("{}\n    asked at {:?}", told(&said).split(" | ").next().unwrap_or_default(), noting.at())
 }
@@ -82,7 +82,8 @@ fn the_same_seed_waits_the_same() {
 fn no_wait_leaves_its_bounds() {
     for seed in 0..50 {
         let noting = Noting::new(BUSY);
-        let model = Retrying::new(Arc::clone(&noting) as Arc<dyn Model>, RetryPolicy { attempts: 8, ..backoff(seed) });
+        let model =
+            RetryingModel::new(Arc::clone(&noting) as Arc<dyn Model>, RetryPolicy { attempts: 8, ..backoff(seed) });
         at_once(ask(&model)).expect_err("it stays busy");
         let at = noting.at();
         for (pair, due) in at.windows(2).zip([1_000, 2_000, 4_000, 5_000, 5_000, 5_000, 5_000]) {
@@ -151,7 +152,8 @@ fn an_attempt_that_takes_too_long_is_given_up() {
 #[test]
 fn whoever_stops_waiting_ends_it() {
     let noting = Noting::new(BUSY);
-    let model = Retrying::new(Arc::clone(&noting) as Arc<dyn Model>, RetryPolicy { attempts: 1_000, ..backoff(1) });
+    let model =
+        RetryingModel::new(Arc::clone(&noting) as Arc<dyn Model>, RetryPolicy { attempts: 1_000, ..backoff(1) });
     at_once(async {
         assert!(timeout(Duration::from_secs(6), ask(&model)).await.is_err());
         let asked = noting.at().len();
@@ -168,7 +170,7 @@ fn an_answer_that_breaks_off_is_asked_for_again() {
     let provider = FakeProvider::new([Turn::Cut(said.clone(), 350), Turn::Says(said)]);
     let model = open("openai:m", &setup(&provider.origin)).expect("a model");
     let quick = RetryPolicy { first: Duration::from_millis(1), ..backoff(1) };
-    let model = Retrying::new(model, quick);
+    let model = RetryingModel::new(model, quick);
     let (heard, request) = (Heard::default(), user("Hello?"));
     let question = ModelQuestion { request: &request, tools: &[], asker: None };
     let said = block_on(model.ask(question, Some(&heard as &dyn Sink)));

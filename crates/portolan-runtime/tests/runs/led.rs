@@ -11,7 +11,7 @@ use portolan_runtime::carrier::Address;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::Outcome;
 use portolan_runtime::library::FunctionFiles;
-use portolan_runtime::service::{How, Interrupted};
+use portolan_runtime::service::{How, InterruptionPolicy};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{RecordedAnswers, Tools};
 use serde_json::json;
@@ -80,7 +80,7 @@ fn ended(world: &World, run: &Address, expected: Expect) {
 
 fn resume(world: &World, run: &Address) -> Outcome {
     let id = RunId::parse(&run.to_string()).expect("a handle");
-    wait(world.service().resume_function(&id, Interrupted::Ask, How::with(tools()))).expect("it goes on").outcome
+    wait(world.service().resume_function(&id, InterruptionPolicy::Ask, How::with(tools()))).expect("it goes on").outcome
 }
 
 const SMALL: &str = "start -> work; work -passed-> done; work -failed-> failed";

@@ -8,7 +8,7 @@ use portolan_core::present::Mark;
 use portolan_core::run::Run;
 use portolan_core::value::Timestamp;
 use portolan_runtime::carrier::Address;
-use portolan_runtime::service::{Feed, Fork, Happened, Onto, Service};
+use portolan_runtime::service::{Feed, Fork, Onto, RunEvent, Service};
 use serde_json::Value;
 
 const MEND: &str = "start -> fix; fix -> check; check: gate retries 2; check -passed-> done; check -failed-> fix
@@ -199,7 +199,7 @@ fn a_task_is_forked_into_the_store() {
     assert_eq!(world.current(&task).expect("it is there").current_step, "check");
 }
 
-fn lines(news: &[Happened]) -> Vec<String> {
+fn lines(news: &[RunEvent]) -> Vec<String> {
     news.iter().map(|happened| format!("{} {}", happened.seq, happened.kind)).collect()
 }
 

@@ -22,7 +22,7 @@ use portolan_core::validate;
 use portolan_core::value::NodeId;
 use portolan_runtime::definition::{Bundle, Definition};
 use portolan_runtime::drive::Outcome;
-use portolan_runtime::models::{Answering, Model, ModelQuestion, ModelSetup, Sink};
+use portolan_runtime::models::{AnswerFuture, Model, ModelQuestion, ModelSetup, Sink};
 use portolan_runtime::servers::{PoolOptions, Servers};
 use portolan_runtime::service::{How, Options, Service, StoreAt};
 use portolan_runtime::states::{FunctionError, FunctionOutput, Functions, ModelBindings, Workers};
@@ -51,7 +51,7 @@ impl Model for Says {
         "says"
     }
 
-    fn ask<'a>(&'a self, question: ModelQuestion<'a>, _: Option<&'a dyn Sink>) -> Answering<'a> {
+    fn ask<'a>(&'a self, question: ModelQuestion<'a>, _: Option<&'a dyn Sink>) -> AnswerFuture<'a> {
         let last = question.request.messages.last().and_then(|message| message.content.clone()).unwrap_or_default();
         let tools: Vec<&str> = question.tools.iter().map(|tool| tool.name.as_str()).collect();
         let first = last.lines().next().unwrap_or_default();

@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use portolan_gates::supervisor::Usage;
-use portolan_runtime::autopilot::{Autopilot, AutopilotLimits, Landed, Why};
-use portolan_runtime::drivers::{AgentDriver, AgentQuestion, Assignment, Drivers, Scripted, SessionResult, Working};
+use portolan_runtime::autopilot::{Autopilot, AutopilotLimits, AutopilotResult, Why};
+use portolan_runtime::drivers::{
+    AgentDriver, AgentQuestion, Assignment, Drivers, ScriptedDriver, SessionFuture, SessionResult,
+};
 use portolan_runtime::notifiers::{Notice, Notifiers, Stdout};
 use portolan_runtime::service::Start;
 
@@ -24,12 +26,12 @@ impl<F: Fn(&Assignment) -> SessionResult + Send + Sync> AgentDriver for Does<F> 
         Ok(())
     }
 
-    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> Working<'a> {
+    fn run_phase<'a>(&'a self, assignment: &'a Assignment) -> SessionFuture<'a> {
         Box::pin(async move { (self.0)(assignment) })
     }
 }
 
-async fn fly(stand: &Stand, driver: Arc<dyn AgentDriver>, limits: AutopilotLimits) -> Landed {
+async fn fly(stand: &Stand, driver: Arc<dyn AgentDriver>, limits: AutopilotLimits) -> AutopilotResult {
     let service = stand.service();
     Autopilot::new(&service, driver, Notifiers::new(), limits).fly().await.expect("it flies")
 }
@@ -64,7 +66,7 @@ phases:
 async fn a_script_is_worked_through_and_its_question_waits_without_holding_up_the_queue() {
     let stand = Stand::new();
     stand.queue(&["a", "b"]).await;
-    let script = || Arc::new(Scripted::read("script.yaml", SCRIPT).expect("a script"));
+    let script = || Arc::new(ScriptedDriver::read("script.yaml", SCRIPT).expect("a script"));
     let landed = fly(&stand, script(), AutopilotLimits::default()).await;
     assert_eq!((landed.why, landed.sessions), (Why::Waiting, 7));
     assert_eq!(landed.reason, "2 tasks wait for an answer: see `portolan supervisor list`");
@@ -101,7 +103,8 @@ async fn a_script_goes_back_once_and_not_at_every_return() {
     stand.queue(&["a"]).await;
     let script = "phases: {test: [{back: the tests fail, attempt: 1}]}";
     let landed =
-        fly(&stand, Arc::new(Scripted::read("s.yaml", script).expect("a script")), AutopilotLimits::default()).await;
+        fly(&stand, Arc::new(ScriptedDriver::read("s.yaml", script).expect("a script")), AutopilotLimits::default())
+            .await;
     assert_eq!((landed.why, landed.reason.as_str()), (Why::Done, "nothing is left to do"));
     assert_eq!(stand.log("flow.transition").len(), 5, "{:?}", stand.log("flow."));
 }
@@ -113,7 +116,8 @@ async fn a_task_that_waits_for_a_person_has_no_more_sessions() {
     stand.queue(&["a"]).await;
     let script = "phases: {test: [{back: the tests fail}]}";
     let landed =
-        fly(&stand, Arc::new(Scripted::read("s.yaml", script).expect("a script")), AutopilotLimits::default()).await;
+        fly(&stand, Arc::new(ScriptedDriver::read("s.yaml", script).expect("a script")), AutopilotLimits::default())
+            .await;
     assert_eq!(
         (landed.why, landed.reason.as_str()),
         (Why::Waiting, "1 task waits for an answer: see `portolan supervisor list`")
@@ -236,7 +240,7 @@ async fn a_budget_stops_the_autopilot_and_a_crashing_driver_does_not() {
     let landed = fly(&stand, Arc::new(failing), AutopilotLimits::default()).await;
     assert_eq!(
         landed,
-        Landed {
+        AutopilotResult {
             why: Why::Halted,
             reason: "budget halt: 5 of 4 turns are used in `day:2023-11-14`".to_owned(),
             sessions: 3,
@@ -329,6 +333,6 @@ async fn drivers_are_known_by_name_and_the_later_one_counts() {
 #[test]
 fn a_script_that_cannot_be_understood_is_refused() {
     for text in ["", "phases: 1", "phases: {a: [{runs: [x]}]}", "phases: {a: [{run: x}]}", "phase: {}", "{"] {
-        assert_eq!(Scripted::read("s.yaml", text).expect_err(text).code, "script_invalid", "{text}");
+        assert_eq!(ScriptedDriver::read("s.yaml", text).expect_err(text).code, "script_invalid", "{text}");
     }
 }

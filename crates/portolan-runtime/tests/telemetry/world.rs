@@ -8,7 +8,7 @@ use std::time::Duration;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use portolan_core::run::Actor;
-use portolan_runtime::service::{Finished, How, Options, Service, StoreAt};
+use portolan_runtime::service::{FunctionResult, How, Options, Service, StoreAt};
 use portolan_runtime::telemetry::{Notes, Telemetry};
 use portolan_runtime::tools::{RecordedAnswers, ScriptedAnswer, Tools};
 use serde_json::{Value, json};
@@ -52,11 +52,11 @@ impl World {
     }
 
     /// Calls a function whose tools answer `{}`.
-    pub(crate) fn call(&self, graph: &str) -> Finished {
+    pub(crate) fn call(&self, graph: &str) -> FunctionResult {
         self.call_with(graph, json!({}), How::with(Arc::new(answers(graph, &json!({})))))
     }
 
-    pub(crate) fn call_with(&self, graph: &str, input: Value, how: How) -> Finished {
+    pub(crate) fn call_with(&self, graph: &str, input: Value, how: How) -> FunctionResult {
         block_on(call(&self.service(), graph, input, how))
     }
 
@@ -74,7 +74,7 @@ impl World {
     }
 }
 
-pub(crate) async fn call(service: &Service, graph: &str, input: Value, how: How) -> Finished {
+pub(crate) async fn call(service: &Service, graph: &str, input: Value, how: How) -> FunctionResult {
     let by = Actor::Agent("me".to_owned());
     let call = FunctionCall { definition: definition(graph), input, by, how, kept: false };
     service.call_function(call).await.expect("it is driven to an end")

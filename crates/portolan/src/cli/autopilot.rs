@@ -8,8 +8,8 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use portolan_gates::supervisor::{Item, Progress};
 use portolan_runtime::audit::Log;
-use portolan_runtime::autopilot::{Autopilot as Pilot, AutopilotLimits, Landed, Why};
-use portolan_runtime::drivers::{AgentDriver, Drivers, Scripted};
+use portolan_runtime::autopilot::{Autopilot as Pilot, AutopilotLimits, AutopilotResult, Why};
+use portolan_runtime::drivers::{AgentDriver, Drivers, ScriptedDriver};
 use portolan_runtime::notifiers::{Notice, Notifiers, Stdout};
 use portolan_runtime::plugins;
 use portolan_runtime::service::{Service, ServiceError};
@@ -158,7 +158,7 @@ fn start(args: &Start, output: Output, service: &Service) -> anyhow::Result<Exit
     report(output, &landed)
 }
 
-fn report(output: Output, landed: &Landed) -> anyhow::Result<Exit> {
+fn report(output: Output, landed: &AutopilotResult) -> anyhow::Result<Exit> {
     match output.is_json() {
         true => output.json(landed)?,
         false => output.line(format!(
@@ -175,10 +175,10 @@ fn report(output: Output, landed: &Landed) -> anyhow::Result<Exit> {
     })
 }
 
-fn script_of(path: &Path) -> anyhow::Result<Scripted> {
+fn script_of(path: &Path) -> anyhow::Result<ScriptedDriver> {
     let name = path.to_string_lossy();
     let text = std::fs::read_to_string(path).with_context(|| format!("the script `{name}` cannot be read"))?;
-    Ok(Scripted::read(&name, &text)?)
+    Ok(ScriptedDriver::read(&name, &text)?)
 }
 
 /// Prints a notice on standard output, or on standard error if standard output must be one JSON value.

@@ -14,7 +14,7 @@ use portolan_gates::merge::Policy;
 use portolan_gates::plugins::Plugins;
 use portolan_gates::{guidelines, merge, project};
 use portolan_runtime::definition::{DefinitionError, Findings, placed};
-use portolan_runtime::library::{Library, Reviewed, WorkflowFile, read_definition, run_as, workflow_files};
+use portolan_runtime::library::{DefinitionReview, Library, WorkflowFile, read_definition, run_as, workflow_files};
 use portolan_runtime::proof::{DEFAULT_SECONDS, Effort};
 use portolan_runtime::rules;
 use portolan_runtime::service::{ErrorKind, ServiceError};
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     let Gathered { settings, graphs, files, mut unread, doubles } = gather(&args.paths);
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     let library = Library::new(&project, &paths, args.leniency.strictness())?;
-    let mut reviews: Vec<Reviewed> = Vec::new();
+    let mut reviews: Vec<DefinitionReview> = Vec::new();
     let mut proofs = Proofs::of(args);
     for file in &files {
         match library.review(&file.id) {
@@ -91,7 +91,7 @@ pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     }
     for (path, faults) in settings {
         match read_definition(&path) {
-            Ok(source) => reviews.push(Reviewed { faults: faults(&source), source }),
+            Ok(source) => reviews.push(DefinitionReview { faults: faults(&source), source }),
             Err(error) => unread.push((path, error)),
         }
     }
@@ -179,17 +179,17 @@ fn is_answers(path: &Path) -> bool {
 }
 
 /// Groups the findings of a file of functions by the files that they are in. Includes the file itself even without any.
-fn reviewed(path: &Path, findings: Findings) -> Vec<Reviewed> {
+fn reviewed(path: &Path, findings: Findings) -> Vec<DefinitionReview> {
     // The analysis may find something where nothing else does, and shows it in the text.
     let source = read_definition(path).unwrap_or_else(|_| Source::new(path.to_string_lossy().into_owned(), ""));
-    let mut reviews = vec![Reviewed { source, faults: Vec::new() }];
+    let mut reviews = vec![DefinitionReview { source, faults: Vec::new() }];
     for (source, fault) in findings {
         match reviews.iter_mut().find(|review| review.source.name == source.name) {
             Some(review) => {
                 review.source = source;
                 review.faults.push(fault);
             }
-            None => reviews.push(Reviewed { source, faults: vec![fault] }),
+            None => reviews.push(DefinitionReview { source, faults: vec![fault] }),
         }
     }
     reviews
@@ -232,7 +232,7 @@ struct Gathered {
     /// Paths that could not be read, with the errors. The others are checked nevertheless.
     unread: Vec<(PathBuf, ServiceError)>,
     /// Files with the id of another file, with a fault that says so.
-    doubles: Vec<Reviewed>,
+    doubles: Vec<DefinitionReview>,
 }
 
 /// Collects the files to check. If several have the same id, all but the first get a fault.
@@ -318,10 +318,10 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-fn double(file: &WorkflowFile, other: &Path) -> Reviewed {
+fn double(file: &WorkflowFile, other: &Path) -> DefinitionReview {
     let message = format!("`{}` is also the id of `{}`", file.id, other.display());
     let fault = Diagnostic::error("duplicate-id", message).help("rename one of the files");
-    Reviewed { source: Source::new(file.path.to_string_lossy().into_owned(), ""), faults: vec![fault] }
+    DefinitionReview { source: Source::new(file.path.to_string_lossy().into_owned(), ""), faults: vec![fault] }
 }
 
 const NO_WORKFLOWS: &str = "no_workflows";
@@ -349,7 +349,7 @@ const MAX_DRAWN: usize = 100;
 
 fn print(
     output: &Output,
-    reviews: &[Reviewed],
+    reviews: &[DefinitionReview],
     proofs: &Proofs,
     unread: &[(PathBuf, ServiceError)],
 ) -> anyhow::Result<()> {
@@ -382,7 +382,7 @@ fn print(
 }
 
 /// Draws the faults of one file. If not all are drawn, errors come first.
-fn draw(output: &Output, review: &Reviewed) -> anyhow::Result<()> {
+fn draw(output: &Output, review: &DefinitionReview) -> anyhow::Result<()> {
     let mut faults: Vec<&Diagnostic> = review.faults.iter().collect();
     if faults.len() > MAX_DRAWN {
         faults.sort_by_key(|fault| fault.severity);
@@ -430,7 +430,7 @@ pub(super) fn refuse_denied(
     Ok(Some(Exit::InvalidDefinition))
 }
 
-fn draw_refused(output: &Output, review: &Reviewed, faults: &[&Diagnostic]) {
+fn draw_refused(output: &Output, review: &DefinitionReview, faults: &[&Diagnostic]) {
     for fault in faults.iter().take(MAX_DRAWN).filter(|_| !output.is_json()) {
         output.remark(drawn(&review.source, fault, output.has_error_colour()));
         output.remark("");
@@ -444,7 +444,7 @@ pub(super) fn counted(count: usize, what: &str) -> String {
 }
 
 /// Returns a review as JSON, with the faults of each of its files.
-fn as_json(review: &Reviewed) -> Vec<Value> {
+fn as_json(review: &DefinitionReview) -> Vec<Value> {
     let lines = Lines::of(&review.source);
     let mut by_file: Vec<(&str, Vec<&Diagnostic>)> = review.source.names().map(|name| (name, Vec::new())).collect();
     for fault in &review.faults {

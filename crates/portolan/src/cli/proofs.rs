@@ -7,7 +7,7 @@ use anyhow::Context;
 use portolan_core::diagnostic::Diagnostic;
 use portolan_core::graph::Workflow;
 use portolan_core::prove::{Counterexample, ProofFinding};
-use portolan_runtime::library::Reviewed;
+use portolan_runtime::library::DefinitionReview;
 use portolan_runtime::proof::{Effort, analyse};
 
 use super::check::Check;
@@ -32,8 +32,12 @@ impl Proofs {
     }
 
     /// Adds the findings of the analysis to a review.
-    pub(super) fn added<'w>(&mut self, review: Reviewed, workflows: impl Iterator<Item = &'w Workflow>) -> Reviewed {
-        let Reviewed { source, mut faults } = review;
+    pub(super) fn added<'w>(
+        &mut self,
+        review: DefinitionReview,
+        workflows: impl Iterator<Item = &'w Workflow>,
+    ) -> DefinitionReview {
+        let DefinitionReview { source, mut faults } = review;
         let known = faults.len();
         for workflow in workflows {
             let proof = analyse(workflow, self.effort);
@@ -48,7 +52,7 @@ impl Proofs {
         if faults.len() > known {
             faults.sort_by_key(|fault: &Diagnostic| (fault.span.map_or(0, |span| span.start), fault.code));
         }
-        Reviewed { source, faults }
+        DefinitionReview { source, faults }
     }
 
     /// Prints one line of results per workflow, and the requested runs.

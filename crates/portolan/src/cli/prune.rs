@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use portolan_core::value::Timestamp;
-use portolan_runtime::service::{Prune as Request, Pruned, Service};
+use portolan_runtime::service::{Prune as Request, PruneResult, Service};
 use serde_json::json;
 
 use super::Exit;
@@ -59,7 +59,7 @@ pub(super) async fn prune(output: Output, service: &Service, args: &Prune) -> an
     }
 }
 
-fn tell(output: Output, args: &Prune, pruned: &Pruned) -> anyhow::Result<()> {
+fn tell(output: Output, args: &Prune, pruned: &PruneResult) -> anyhow::Result<()> {
     let number = |count: u64, what: &str| counted(usize::try_from(count).unwrap_or(usize::MAX), what);
     let what = format!("{} with {}", number(pruned.runs, "run"), number(pruned.records, "record"));
     if args.dry_run {

@@ -9,7 +9,9 @@ use portolan_runtime::carrier::Address;
 use portolan_runtime::drive::Control;
 use portolan_runtime::graphs::redaction;
 use portolan_runtime::servers::{PoolOptions, Servers};
-use portolan_runtime::service::{FunctionRun, History, Interrupted, ResumableRun, Resumed, Service, ServiceError};
+use portolan_runtime::service::{
+    FunctionRun, History, InterruptionPolicy, ResumableRun, ResumeRequest, Service, ServiceError,
+};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::Tools;
 use serde_json::Value;
@@ -90,11 +92,11 @@ pub(super) async fn resume(output: Output, service: &Service, args: &Resume) -> 
         servers: Some(servers.clone()),
     };
     let interrupted = match (args.repeat, args.fail) {
-        (true, _) => Interrupted::Repeat,
-        (_, true) => Interrupted::Fail,
-        (false, false) => Interrupted::Ask,
+        (true, _) => InterruptionPolicy::Repeat,
+        (_, true) => InterruptionPolicy::Fail,
+        (false, false) => InterruptionPolicy::Ask,
     };
-    let resumed = args.resume().map(|with| Resumed { by: person().by, with, branch: args.branch.clone() });
+    let resumed = args.resume().map(|with| ResumeRequest { by: person().by, with, branch: args.branch.clone() });
     let kept = FunctionRun::Kept { run: run.clone(), interrupted, resumed };
     let begin = async |how| service.drive(kept, how).await;
     let over = drive(look, Tools::of(servers), begin);

@@ -7,7 +7,7 @@ use portolan_core::diagnostic::{clip, list};
 use portolan_core::dialect::Strictness;
 use portolan_core::prove::Counterexample;
 use portolan_runtime::library::{Library, read_definition};
-use portolan_runtime::proof::{Replayed, replay};
+use portolan_runtime::proof::{ReplayResult, replay};
 use portolan_runtime::service::ServiceError;
 use serde_json::json;
 
@@ -80,8 +80,8 @@ fn other(path: &Path, named: &str, ids: &[String]) -> ServiceError {
     ServiceError::refused("unknown_tool", message, format!("it has {}", list(&ids)))
 }
 
-fn print(output: &Output, replayed: &Replayed, told: &Counterexample) -> anyhow::Result<()> {
-    let Replayed { lines, at, is_over, refused } = replayed;
+fn print(output: &Output, replayed: &ReplayResult, told: &Counterexample) -> anyhow::Result<()> {
+    let ReplayResult { lines, at, is_over, refused } = replayed;
     if output.is_json() {
         let refused =
             refused.as_ref().map(|why| json!({ "event": lines.len() + 1, "message": why.message, "help": why.help }));

@@ -5,7 +5,7 @@ use portolan_core::value::Timestamp;
 use portolan_gates::supervisor::{BudgetStatus, Item, Progress, Question, Scope, Unit, Usage};
 use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::service::{Caller, Service, ServiceError};
-use portolan_runtime::supervisor::{Ask, Raise, Untold, UsageReport};
+use portolan_runtime::supervisor::{Ask, NotifierFailure, Raise, UsageReport};
 use serde_json::{Value, json};
 
 use super::output::{Output, one_line, table};
@@ -221,7 +221,7 @@ fn ask(args: &AskArgs, output: Output, service: &Service) -> anyhow::Result<Exit
 }
 
 /// Prints the recipients that could not be notified. The question is open nevertheless.
-fn complain(output: Output, untold: &[Untold]) {
+fn complain(output: Output, untold: &[NotifierFailure]) {
     for (id, why) in untold {
         output.remark(format!("note: `{}` was not notified: {}", one_line(id), one_line(why)));
     }

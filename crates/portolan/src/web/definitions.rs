@@ -15,7 +15,7 @@ use portolan_core::dialect::editing::{self, EditError, FormField, Forms, NodeFor
 use portolan_core::graph::{Graph, Kind};
 use portolan_core::present::{Drawing, DrawnEdge, NodeOffsets};
 use portolan_core::source::NamedText;
-use portolan_runtime::author::{OnDisk, Saved, save};
+use portolan_runtime::author::{OnDisk, SaveResult, save};
 use portolan_runtime::digest::Digest;
 use portolan_runtime::library::{Library, Origin, Sketch, WorkflowFile, file_called, is_stray, named_texts};
 use portolan_runtime::proof::{self, Effort};
@@ -561,7 +561,7 @@ pub(super) async fn write(
     let before = OnDisk::of(library, &id)?;
     let files = with_ends_of(&before, files_of(library, &id, wanted.files)?)?;
     let (status, told) = match save(library, &id, &wanted.revision, files.clone()).await? {
-        Saved::Written(now) => {
+        SaveResult::Written(now) => {
             let begun = Instant::now();
             let there = now.files.into_iter().map(|(name, text)| (name, Some(text))).collect();
             let files = in_order_of(&files, with_plain_ends(there));
@@ -571,7 +571,7 @@ pub(super) async fn write(
             told["revision"] = json!(now.revision);
             (StatusCode::OK, told)
         }
-        Saved::Changed(now) => {
+        SaveResult::Changed(now) => {
             let there = now.files.into_iter().map(|(name, text)| (name, Some(text))).collect();
             let files = told_files(library, with_plain_ends(there));
             let message = "somebody else has changed it in the meantime, and their version was kept";

@@ -26,7 +26,7 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_core::Stream;
 use portolan_core::value::Timestamp;
-use portolan_runtime::service::{Feed, Happened};
+use portolan_runtime::service::{Feed, RunEvent};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
@@ -151,8 +151,8 @@ fn event(name: &'static str, data: &serde_json::Value) -> Event {
     Event::default().event(name).data(data.to_string())
 }
 
-fn record(happened: &Happened) -> Event {
-    let Happened { line, seq, at, by, kind, text, nodes } = happened;
+fn record(happened: &RunEvent) -> Event {
+    let RunEvent { line, seq, at, by, kind, text, nodes } = happened;
     let data = json!({
         "run": line.run, "workflow": line.workflow, "status": line.status, "step": line.step,
         "updatedAt": line.updated_at, "description": line.description,

@@ -9,7 +9,7 @@ use portolan_core::graph::Graph;
 use portolan_core::present::{Act, AskReason, Meaning, Offer, Situation};
 use portolan_core::value::{FAILED, Outcome, PASSED};
 use portolan_runtime::clock::rfc3339;
-use portolan_runtime::service::{Consequence, ReportNote, Service, StepOutput, Waiting};
+use portolan_runtime::service::{Consequence, PendingQuestion, ReportNote, Service, StepOutput};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -144,8 +144,8 @@ impl Studio {
     }
 }
 
-fn asked(service: &Service, waiting: Waiting, passkeys: bool) -> WaitingQuestion {
-    let Waiting { view, since, definition, notes, outputs, consequences } = waiting;
+fn asked(service: &Service, waiting: PendingQuestion, passkeys: bool) -> WaitingQuestion {
+    let PendingQuestion { view, since, definition, notes, outputs, consequences } = waiting;
     let position = &view.situation.position;
     let graphs = definition.graphs();
     let is_raised = view.situation.question.as_ref().is_some_and(|question| question.why == AskReason::Raised);

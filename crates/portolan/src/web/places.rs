@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use portolan_core::present::NodeOffsets;
-use portolan_runtime::author::{self, Moving, Places};
+use portolan_runtime::author::{self, MoveTarget, Places};
 use portolan_runtime::definition::Definition;
 use portolan_runtime::library::{Library, Origin, Sketch};
 use portolan_runtime::service::ServiceError;
@@ -51,8 +51,8 @@ pub(super) fn moved_in_run(library: &Library, definition: &Definition) -> NodeOf
     NodeOffsets::new()
 }
 
-fn moving<'m>(library: &'m Library, file: &'m str, flow: &'m str) -> Moving<'m> {
-    Moving { project: library.project(), file: Path::new(file), flow }
+fn moving<'m>(library: &'m Library, file: &'m str, flow: &'m str) -> MoveTarget<'m> {
+    MoveTarget { project: library.project(), file: Path::new(file), flow }
 }
 
 /// The positions to store.

@@ -17,7 +17,7 @@ use portolan_runtime::graphs::redaction;
 use portolan_runtime::library::FunctionFiles;
 use portolan_runtime::servers::{PoolOptions, Servers};
 use portolan_runtime::service::{
-    Function, FunctionRun, How, Interrupted, Open, ResumableRun, RunCarrier, ServiceError,
+    Function, FunctionRun, How, InterruptionPolicy, Open, ResumableRun, RunCarrier, ServiceError,
 };
 use portolan_runtime::states::ModelListener;
 use portolan_runtime::store::RunId;
@@ -128,7 +128,7 @@ pub(super) async fn begin(
     let run = view.address.to_string();
     let how = How { workers, control: Some(control.clone()), ..How::with(tools) };
     studio.tries().insert(run.clone(), Trying { control, how, answers, hides, failed: None });
-    studio.drive(&run, Interrupted::Ask)?;
+    studio.drive(&run, InterruptionPolicy::Ask)?;
     Ok(Json(json!({ "run": run })))
 }
 
@@ -212,9 +212,9 @@ pub(super) async fn control(
             let how = How { control: Some(control.clone()), ..trying.how.clone() };
             studio.tries().insert(run.clone(), Trying { control, how, failed: None, ..trying });
             let interrupted = match command.interrupted {
-                None => Interrupted::Ask,
-                Some(CallAgain::Repeat) => Interrupted::Repeat,
-                Some(CallAgain::Fail) => Interrupted::Fail,
+                None => InterruptionPolicy::Ask,
+                Some(CallAgain::Repeat) => InterruptionPolicy::Repeat,
+                Some(CallAgain::Fail) => InterruptionPolicy::Fail,
             };
             studio.drive(&run, interrupted)?;
         }
@@ -328,7 +328,7 @@ impl Studio {
     }
 
     /// Drives a run until it ends or waits.
-    fn drive(self: &Arc<Studio>, run: &str, interrupted: Interrupted) -> Result<(), Refusal> {
+    fn drive(self: &Arc<Studio>, run: &str, interrupted: InterruptionPolicy) -> Result<(), Refusal> {
         let Some(Trying { control, mut how, hides, .. }) = self.tries().get(run).cloned() else {
             return Err(not_tried(run));
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use portolan_runtime::drive::Outcome;
-use portolan_runtime::service::{How, Interrupted};
+use portolan_runtime::service::{How, InterruptionPolicy};
 use portolan_runtime::store::RunId;
 use serde_json::json;
 
@@ -81,7 +81,7 @@ fn the_open_runs_of_an_earlier_store_go_on() {
     // By a clock that stands before its opening: the time of the whole run would be up.
     let size = project.agent(async |service, _| {
         let run = RunId::parse("2jtwh7yk").expect("a handle");
-        service.resume_function(&run, Interrupted::Ask, How::default()).await
+        service.resume_function(&run, InterruptionPolicy::Ask, How::default()).await
     });
     assert_eq!(size.expect("it goes on").outcome, Outcome::Done(Some(Arc::new(json!({ "bytes": 12 })))));
     project.write("answers.yaml", "- text: Good morning, Ada\n");

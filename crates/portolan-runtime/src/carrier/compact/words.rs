@@ -69,7 +69,7 @@ impl List {
 
 impl Words {
     pub(super) fn of(workflow: &Workflow) -> Words {
-        let mut found = Found { texts: BTreeSet::from(ALWAYS), ..Found::default() };
+        let mut found = FoundWords { texts: BTreeSet::from(ALWAYS), ..FoundWords::default() };
         for (id, flow) in workflow.flows() {
             found.flow(id, flow);
         }
@@ -100,13 +100,13 @@ impl Words {
 }
 
 #[derive(Default)]
-struct Found<'w> {
+struct FoundWords<'w> {
     names: BTreeSet<&'w str>,
     nodes: BTreeSet<&'w str>,
     texts: BTreeSet<&'w str>,
 }
 
-impl<'w> Found<'w> {
+impl<'w> FoundWords<'w> {
     fn flow(&mut self, id: &'w WorkflowId, flow: &'w Flow) {
         self.names.insert(id.as_str());
         for variable in &flow.variables {

@@ -9,7 +9,7 @@ use crate::disk::{NoTurn, turn};
 
 /// A locked task file. Dropping it releases the lock.
 #[derive(Debug)]
-pub struct Locked {
+pub struct LockedTaskFile {
     file: TaskFile,
     /// The task and the metadata of its file at the time of reading. `None` if there was no file.
     seen: Option<(Task, Metadata)>,
@@ -17,15 +17,15 @@ pub struct Locked {
     _lock: File,
 }
 
-impl Locked {
-    pub(super) async fn wait(file: &TaskFile, patience: Duration) -> Result<Locked, TaskFileError> {
+impl LockedTaskFile {
+    pub(super) async fn wait(file: &TaskFile, patience: Duration) -> Result<LockedTaskFile, TaskFileError> {
         let lock = acquire(file, patience).await?;
         let seen = load(&file.target, &file.given)?;
         // Refused before a decision is made. A rename would succeed, but a read-only file is read-only on purpose.
         if seen.as_ref().is_some_and(|(_, meta)| meta.permissions().readonly()) {
             return Err(TaskFileError::read_only(&file.given));
         }
-        Ok(Locked { file: file.clone(), seen, _lock: lock })
+        Ok(LockedTaskFile { file: file.clone(), seen, _lock: lock })
     }
 
     /// Returns the content of the file. `None` if it does not exist.

@@ -20,7 +20,7 @@ use crate::disk;
 
 pub use crate::disk::LOCK_FILE;
 pub use error::{TaskFileError, TaskFileFault};
-pub use lock::Locked;
+pub use lock::LockedTaskFile;
 pub use siblings::{MAX_SIBLINGS, Siblings};
 pub use write::WriteDurability;
 pub(crate) use write::{exchange, exchange_known, sync_folder, write_new};
@@ -105,8 +105,8 @@ impl TaskFile {
     ///
     /// # Errors
     /// As for [`TaskFile::read`], and if the file is read-only or the lock is not free within ten seconds.
-    pub async fn lock(&self) -> Result<Locked, TaskFileError> {
-        Locked::wait(self, disk::WAIT).await
+    pub async fn lock(&self) -> Result<LockedTaskFile, TaskFileError> {
+        LockedTaskFile::wait(self, disk::WAIT).await
     }
 
     /// Checks whether the file, and what it links to, is in a folder, whose path is canonical.

@@ -44,7 +44,7 @@ impl Folder {
     }
 
     /// Does everything that a writing call does before the write.
-    fn lock(&self, name: &str) -> Result<Locked, TaskFileError> {
+    fn lock(&self, name: &str) -> Result<LockedTaskFile, TaskFileError> {
         let file = self.open(name)?;
         block_on(file.lock())
     }
@@ -76,7 +76,7 @@ fn changes(value: Value) -> Task {
     task
 }
 
-fn write(locked: &mut Locked, value: Value) -> Result<(), TaskFileError> {
+fn write(locked: &mut LockedTaskFile, value: Value) -> Result<(), TaskFileError> {
     locked.write(changes(value), WriteDurability::Rename).map(drop)
 }
 
@@ -376,7 +376,8 @@ fn a_turn_that_never_comes_is_an_error() {
     let held = folder.lock("1.json").expect("a turn");
     let file = folder.task("1.json");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let error = runtime.block_on(Locked::wait(&file, Duration::from_millis(5))).expect_err("somebody else has it");
+    let error =
+        runtime.block_on(LockedTaskFile::wait(&file, Duration::from_millis(5))).expect_err("somebody else has it");
     assert_eq!(error.code(), "task_file_busy");
     // The thread that still waits gets the lock and releases it, so the next one can take it.
     drop(held);

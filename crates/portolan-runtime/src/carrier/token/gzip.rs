@@ -99,7 +99,7 @@ fn trailer(parts: &[&[u8]]) -> [u8; TRAILER_BYTES] {
 /// Reads a member that fills `bytes` exactly.
 pub(super) fn read(bytes: &[u8]) -> Result<Member<'_>, TokenFault> {
     let rest = behind_header(bytes)?;
-    let Unpacked { content: unpacked, taken, end } = unpack(rest);
+    let UnpackResult { content: unpacked, taken, end } = unpack(rest);
     match end {
         End::Reached => {}
         End::CutOff => return Err(cut_off()),
@@ -157,7 +157,7 @@ pub(super) fn packed_anew() -> TokenFault {
 
 /// The result of unpacking: never more than one step over the limit.
 #[derive(Debug)]
-pub(super) struct Unpacked {
+pub(super) struct UnpackResult {
     pub(super) content: Vec<u8>,
     /// The number of packed bytes that it took.
     pub(super) taken: usize,
@@ -174,7 +174,7 @@ pub(super) enum End {
 }
 
 /// Unpacks in steps, and stops at the limit.
-pub(super) fn unpack(packed: &[u8]) -> Unpacked {
+pub(super) fn unpack(packed: &[u8]) -> UnpackResult {
     let mut inflate = Decompress::new(false);
     let mut content = Vec::new();
     let mut step = [0; STEP];
@@ -191,7 +191,7 @@ pub(super) fn unpack(packed: &[u8]) -> Unpacked {
             Err(_) => break End::Broken,
         }
     };
-    Unpacked { content, taken: count(inflate.total_in()), end }
+    UnpackResult { content, taken: count(inflate.total_in()), end }
 }
 
 /// Converts a count, which never exceeds the length of a text or the limit.

@@ -61,11 +61,11 @@ use seal::Seal;
 pub struct Tokens {
     keys: KeyFile,
     /// The last token: an agent often asks for its position again, and its claims are packed only once.
-    last: Mutex<Option<Sealed>>,
+    last: Mutex<Option<SignedToken>>,
 }
 
 /// A token that was created.
-struct Sealed {
+struct SignedToken {
     /// The id of the key that signed it.
     key: String,
     claims: Claims,
@@ -94,7 +94,7 @@ impl Tokens {
         let packed = gzip::pack(&content)?;
         let seal = Seal::of(&key, layout::PRESENT, &packed);
         let text = text::write(&gzip::write(&seal, &packed, &content))?;
-        *last = Some(Sealed { key: key.id().to_owned(), claims: claims.clone(), text: text.clone() });
+        *last = Some(SignedToken { key: key.id().to_owned(), claims: claims.clone(), text: text.clone() });
         Ok(text)
     }
 

@@ -49,20 +49,20 @@ pub(in crate::models) fn request(asked: &RequestParts<'_>) -> Value {
 }
 
 /// The limits of thinking and writing.
-struct Thought {
+struct OutputLimits {
     max_tokens: u32,
     thinking: Option<Value>,
     effort: Option<String>,
 }
 
-fn thought(model: &str, settings: &ModelSettings) -> Thought {
+fn thought(model: &str, settings: &ModelSettings) -> OutputLimits {
     let max_tokens = settings.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
-    let still = Thought { max_tokens, thinking: None, effort: None };
+    let still = OutputLimits { max_tokens, thinking: None, effort: None };
     let Some(thinking) = Thinking::of(settings) else { return still };
     let Some(budget) = thinking.tokens() else { return still };
     if is_adaptive(model) {
         let effort = if thinking.effort() == "minimal" { "low" } else { thinking.effort() };
-        return Thought { thinking: Some(json!({"type": "adaptive"})), effort: Some(effort.to_owned()), ..still };
+        return OutputLimits { thinking: Some(json!({"type": "adaptive"})), effort: Some(effort.to_owned()), ..still };
     }
     let budget = budget.max(MIN_BUDGET);
     // Thinking counts as output: without a limit the budget is added, and with one it must fit in.
@@ -71,7 +71,7 @@ fn thought(model: &str, settings: &ModelSettings) -> Thought {
         Some(most) if most > MIN_BUDGET => (most, budget.min(most - 1)),
         Some(_) => return still,
     };
-    Thought { max_tokens, thinking: Some(json!({"type": "enabled", "budget_tokens": budget})), effort: None }
+    OutputLimits { max_tokens, thinking: Some(json!({"type": "enabled", "budget_tokens": budget})), effort: None }
 }
 
 /// Checks whether a model chooses its own amount of thinking: those from 4.6 on do, and take no budget.

@@ -71,11 +71,11 @@ impl DecisionContent<'_> {
 /// The open challenges of one server.
 #[derive(Debug, Default)]
 pub struct Challenges {
-    open: Mutex<VecDeque<Open>>,
+    open: Mutex<VecDeque<OpenChallenge>>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenChallenge {
     challenge: String,
     nonce: [u8; 32],
     at: Timestamp,
@@ -95,7 +95,7 @@ impl Challenges {
         if open.len() >= MAX_OPEN {
             open.pop_front();
         }
-        open.push_back(Open { challenge: challenge.clone(), nonce, at: now });
+        open.push_back(OpenChallenge { challenge: challenge.clone(), nonce, at: now });
         Ok(challenge)
     }
 
@@ -120,7 +120,7 @@ impl Challenges {
     }
 }
 
-impl Open {
+impl OpenChallenge {
     /// Checks whether the challenge is still valid. A clock that was set back does not extend it.
     fn is_good(&self, now: Timestamp) -> bool {
         let age = now.0.saturating_sub(self.at.0);

@@ -11,7 +11,7 @@ use crate::carrier::task_file::{WriteDurability, exchange};
 use crate::disk;
 use crate::error::ServiceError;
 use crate::project_folder::{turn_in, unwritable};
-use crate::service::hold::{Carrier, Held};
+use crate::service::hold::{Carrier, HeldRun};
 use crate::store::RunId;
 
 /// The task that is under way.
@@ -90,7 +90,7 @@ impl Flow<'_> {
     }
 
     /// Notes that the beginning task is under way.
-    pub(super) fn under_way_from_now(&self, held: &Held) -> Result<(), ServiceError> {
+    pub(super) fn under_way_from_now(&self, held: &HeldRun) -> Result<(), ServiceError> {
         let Carrier::Stored(run) = &held.carrier else { return Ok(()) };
         match read(self.service.project())? {
             Some(active) if active.run == *run && active.stage == Stage::Begins => {

@@ -20,7 +20,7 @@ use super::{DEFAULT_WORKFLOW, Flow, FlowState, Start, is_task, log};
 use crate::definition::Definition;
 use crate::error::ServiceError;
 use crate::service::Caller;
-use crate::service::hold::{Carrier, Held};
+use crate::service::hold::{Carrier, HeldRun};
 use crate::service::open::opened;
 use crate::store::{Record, RunId, StoreError, store_error};
 
@@ -101,7 +101,7 @@ impl Flow<'_> {
         draft: Draft,
         wanted: &Start,
         workflow: &str,
-    ) -> Result<Held, ServiceError> {
+    ) -> Result<HeldRun, ServiceError> {
         let run = loop {
             let run = RunId::random();
             let (task, workflow) = (wanted.task.clone(), workflow.to_owned());
@@ -119,19 +119,19 @@ impl Flow<'_> {
             }
         };
         let seq = draft.records.len() as u64;
-        let held = Held { definition: definition.clone(), run: draft.run, seq, carrier: Carrier::Stored(run) };
+        let held = HeldRun { definition: definition.clone(), run: draft.run, seq, carrier: Carrier::Stored(run) };
         self.put_on_record(&held, &draft.records).await?;
         self.under_way_from_now(&held)?;
         Ok(held)
     }
 
     /// Logs the beginning: the task, its rules, and the phases that it passed.
-    async fn put_on_record(&self, held: &Held, records: &[Record]) -> Result<(), ServiceError> {
+    async fn put_on_record(&self, held: &HeldRun, records: &[Record]) -> Result<(), ServiceError> {
         let Carrier::Stored(id) = &held.carrier else { return Ok(()) };
         let first = records.iter().take(1).flat_map(|record| &record.changes);
         if let Some(run) = Run::fold(first) {
             let (definition, carrier) = (held.definition.clone(), Carrier::Stored(id.clone()));
-            let opened = Held { definition, run, seq: 1, carrier };
+            let opened = HeldRun { definition, run, seq: 1, carrier };
             self.service.log_opened(&opened, id, &records[0])?;
             self.service.log_rules(&opened, id)?;
         }

@@ -9,7 +9,7 @@ use portolan_gates::guidelines::write;
 use serde_json::{Value, json};
 
 use super::super::Service;
-use super::super::hold::Held;
+use super::super::hold::HeldRun;
 use super::events::EventSubject;
 use crate::audit::{self, Durability, Filter, Kind, Line, LogEntry, Types};
 use crate::digest::Digest;
@@ -37,7 +37,7 @@ impl Service {
     ///
     /// # Errors
     /// The rules have faults, or the log cannot be read or written.
-    pub(super) fn log_rules(&self, held: &Held, id: &RunId) -> Result<(), ServiceError> {
+    pub(super) fn log_rules(&self, held: &HeldRun, id: &RunId) -> Result<(), ServiceError> {
         let settings = settings(&rules(self.project())?);
         let digest = digest(&settings);
         let path = audit::project_log(self.project());

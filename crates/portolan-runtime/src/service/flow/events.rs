@@ -6,7 +6,7 @@ use portolan_core::value::{CheckId, NodeId};
 use portolan_gates::acceptance::Violation;
 use serde_json::{Value, json};
 
-use super::super::hold::Held;
+use super::super::hold::HeldRun;
 use super::log::{MORE, has_phases, numbered};
 use crate::audit::{Kind, LogEntry};
 use crate::definition::Definition;
@@ -23,7 +23,7 @@ pub(super) struct EventSubject<'a> {
 }
 
 impl<'a> EventSubject<'a> {
-    pub(super) fn of(held: &'a Held, id: &'a RunId) -> EventSubject<'a> {
+    pub(super) fn of(held: &'a HeldRun, id: &'a RunId) -> EventSubject<'a> {
         let opening = &held.run.opening;
         let task = opening.description.clone().filter(|text| super::is_task(text).is_ok());
         EventSubject {

@@ -11,7 +11,7 @@ use portolan_gates::guards::{self, FlowContext};
 use portolan_gates::shell;
 use portolan_gates::{Decision, Intent, Judgement, Tool, permit};
 
-use super::super::hold::Held;
+use super::super::hold::HeldRun;
 use super::super::view::asks_a_person;
 use super::{Active, Flow, phase};
 use crate::bindings::BoundRun;
@@ -132,7 +132,7 @@ impl Flow<'_> {
     }
 
     /// Returns a run that binds an agent. `None` if its task file is gone, so that it cannot bind.
-    async fn bound(&self, run: &BoundRun) -> Result<Option<(Address, Arc<Held>)>, ServiceError> {
+    async fn bound(&self, run: &BoundRun) -> Result<Option<(Address, Arc<HeldRun>)>, ServiceError> {
         let Some(address) = run.address() else { return Ok(None) };
         let held = match &address {
             Address::Stored(id) => self.service.glance(id).await,
@@ -170,7 +170,7 @@ impl Gate {
         self.runs.iter().filter_map(|run| Some((run.id()?, run.step.as_deref())))
     }
 
-    fn task(&mut self, active: &Active, held: &Held) {
+    fn task(&mut self, active: &Active, held: &HeldRun) {
         let run = &held.run;
         let variable = |name: &str| run.root.data.iter().find_map(|data| data.variables.get(name));
         self.flow = Some(FlowContext {
@@ -185,7 +185,7 @@ impl Gate {
         self.people.extend(asks_a_person(run).then(|| active.run.to_string()));
     }
 
-    fn step(&mut self, address: Address, held: &Held, intent: Option<&Intent>, is_own: &dyn Fn(&str) -> bool) {
+    fn step(&mut self, address: Address, held: &HeldRun, intent: Option<&Intent>, is_own: &dyn Fn(&str) -> bool) {
         let (workflow, run) = (&held.definition.workflow, &held.run);
         let id = RunId::parse(held.name());
         let positions = run.positions();

@@ -14,7 +14,7 @@ use portolan_core::run::{EventKind, Run};
 use super::log::has_phases;
 use crate::error::ServiceError;
 use crate::service::Service;
-use crate::service::hold::Held;
+use crate::service::hold::HeldRun;
 
 /// The hooks. Those of budgets are here, those of the event log in `log.rs`, of bypasses in `used.rs`, of other tasks
 /// in `others.rs`.
@@ -40,7 +40,7 @@ impl Hooks<'_> {
     }
 
     /// Refuses to move a run that a budget stops.
-    pub(in crate::service) async fn may_move(&self, held: &Held, what: &EventKind) -> Result<(), ServiceError> {
+    pub(in crate::service) async fn may_move(&self, held: &HeldRun, what: &EventKind) -> Result<(), ServiceError> {
         let workflow = &held.definition.workflow;
         match what {
             EventKind::Begun { .. } => self.may_begin(workflow, &held.run).await,

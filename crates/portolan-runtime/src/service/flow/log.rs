@@ -12,7 +12,7 @@ use portolan_gates::acceptance::Violation;
 use serde_json::{Value, json};
 
 use super::super::Service;
-use super::super::hold::{Carrier, Held};
+use super::super::hold::{Carrier, HeldRun};
 use super::config;
 use super::events::{self, EventSubject};
 use super::hooks::Hooks;
@@ -49,7 +49,7 @@ impl Hooks<'_> {
     ///
     /// # Errors
     /// The log cannot be written, or the rules have faults. Nothing has changed then.
-    pub(in crate::service) async fn before_commit(&self, held: &Held, event: &Event) -> Result<(), CommitError> {
+    pub(in crate::service) async fn before_commit(&self, held: &HeldRun, event: &Event) -> Result<(), CommitError> {
         let Some(id) = on_record(held) else { return Ok(()) };
         // An event that is stored but cannot be logged would have happened although the caller receives an error.
         self.service.log().and_then(|log| log.is_ready()).map_err(|error| CommitError::Failed(error.into()))?;
@@ -72,7 +72,7 @@ impl Hooks<'_> {
     /// The log cannot be written. The event remains stored, and is logged before the run moves again.
     pub(in crate::service) fn after_commit(
         &self,
-        held: &Held,
+        held: &HeldRun,
         before: &Run,
         record: &Record,
     ) -> Result<(), CommitError> {
@@ -86,7 +86,7 @@ impl Hooks<'_> {
     ///
     /// # Errors
     /// The log cannot be written.
-    pub(in crate::service) fn log_violations(&self, held: &Held, found: &[Violation]) -> Result<(), ServiceError> {
+    pub(in crate::service) fn log_violations(&self, held: &HeldRun, found: &[Violation]) -> Result<(), ServiceError> {
         let Some(id) = on_record(held).filter(|_| !found.is_empty()) else { return Ok(()) };
         let about = EventSubject::of(held, id);
         let entries: Vec<LogEntry> = found.iter().map(|violation| events::violation(&about, violation)).collect();
@@ -95,7 +95,7 @@ impl Hooks<'_> {
     }
 
     /// Completes the log of a run that is over, if it can be written: no later move of the run would do so.
-    pub(in crate::service) async fn run_ended(&self, held: &Held) {
+    pub(in crate::service) async fn run_ended(&self, held: &HeldRun) {
         if let (Some(id), true) = (on_record(held), held.run.is_over()) {
             // A failure does not stop a caller that only reads. The next call tries again.
             let _unwritten = self.service.log_missing(held, id).await;
@@ -125,24 +125,24 @@ impl Service {
             return Ok(());
         }
         let is_missing = |entry: &LogEntry, newest: Option<&Line>| {
-            let known = newest.filter(|line| is_of(line, id)).and_then(|line| Logged::of(&line.data));
-            Logged::of(&entry.data) > known
+            let known = newest.filter(|line| is_of(line, id)).and_then(|line| LogProgress::of(&line.data));
+            LogProgress::of(&entry.data) > known
         };
         let wanted = |line: &Line| is_of(line, id) || is_older(line, since);
         self.log()?.append_missing(entries, Durability::Synced, wanted, is_missing).map(|_| ())
     }
 
     /// Logs that a run was opened.
-    pub(super) fn log_opened(&self, held: &Held, id: &RunId, first: &Record) -> Result<(), ServiceError> {
+    pub(super) fn log_opened(&self, held: &HeldRun, id: &RunId, first: &Record) -> Result<(), ServiceError> {
         let entries = events::opened(&EventSubject::of(held, id), first);
         Ok(self.write_missing(&entries, id, first.event.at)?)
     }
 
     /// Logs the entries that a process that died did not write.
-    pub(super) async fn log_missing(&self, held: &Held, id: &RunId) -> Result<(), ServiceError> {
+    pub(super) async fn log_missing(&self, held: &HeldRun, id: &RunId) -> Result<(), ServiceError> {
         let first = self.store().records(id, 0, 1).await.map_err(store_error)?;
         let Some(first) = first.first() else { return Ok(()) };
-        let from = logged(self, id, first.event.at)?.map_or(0, Logged::whole);
+        let from = logged(self, id, first.event.at)?.map_or(0, LogProgress::whole);
         if from >= held.seq {
             return Ok(());
         }
@@ -174,7 +174,7 @@ pub(super) fn fold(run: &mut Option<Run>, record: &Record) {
 }
 
 /// Returns the run if it belongs in the log.
-fn on_record(held: &Held) -> Option<&RunId> {
+fn on_record(held: &HeldRun) -> Option<&RunId> {
     match &held.carrier {
         Carrier::Stored(id) if is_gated(&held.definition.workflow) => Some(id),
         _ => None,
@@ -186,25 +186,25 @@ pub(super) fn logged_up_to(service: &Service, id: &RunId, opened_at: Timestamp) 
     Ok(logged(service, id, opened_at)?.map_or(0, |logged| logged.record))
 }
 
-fn logged(service: &Service, id: &RunId, opened_at: Timestamp) -> Result<Option<Logged>, ServiceError> {
+fn logged(service: &Service, id: &RunId, opened_at: Timestamp) -> Result<Option<LogProgress>, ServiceError> {
     let path = audit::project_log(service.project());
     let latest = audit::latest(&path, |line| is_of(line, id) || is_older(line, opened_at))?;
-    Ok(latest.filter(|line| is_of(line, id)).and_then(|line| Logged::of(&line.data)))
+    Ok(latest.filter(|line| is_of(line, id)).and_then(|line| LogProgress::of(&line.data)))
 }
 
 /// The progress of the log with a run. Later progress compares as greater.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Logged {
+struct LogProgress {
     /// The record of its newest line.
     record: u64,
     /// The number of lines of that record that are missing.
     lacking: Reverse<u64>,
 }
 
-impl Logged {
-    fn of(data: &Value) -> Option<Logged> {
+impl LogProgress {
+    fn of(data: &Value) -> Option<LogProgress> {
         let lacking = data.get(MORE).and_then(Value::as_u64).unwrap_or(0);
-        Some(Logged { record: record_of(data)?, lacking: Reverse(lacking) })
+        Some(LogProgress { record: record_of(data)?, lacking: Reverse(lacking) })
     }
 
     /// Returns the last record whose lines are complete.

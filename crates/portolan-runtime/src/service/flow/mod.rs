@@ -36,7 +36,7 @@ use portolan_gates::guidelines::Who;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::hold::{Carrier, Held};
+use super::hold::{Carrier, HeldRun};
 use super::report::bounded;
 use super::request::Report;
 use super::{Caller, Service};
@@ -240,7 +240,7 @@ impl Flow<'_> {
         self.may_get_past(&wanted.invariant, caller)?;
         // An error here must not leave a bypass.
         self.state(&held).await?;
-        let what = |held: &Held| {
+        let what = |held: &HeldRun| {
             let here = held.run.root.place.node().clone();
             Ok(EventKind::Bypassed {
                 invariant: wanted.invariant.clone(),
@@ -282,7 +282,7 @@ impl Flow<'_> {
         }
     }
 
-    async fn needed(&self, caller: &Caller) -> Result<(Active, Held), ServiceError> {
+    async fn needed(&self, caller: &Caller) -> Result<(Active, HeldRun), ServiceError> {
         let message = match self.taken(caller).await? {
             TaskClaim::Here(active, held) => return Ok((active, *held)),
             TaskClaim::Nothing => "no task is in progress".to_owned(),
@@ -291,7 +291,7 @@ impl Flow<'_> {
         Err(ServiceError::refused("no_task", message, "begin one with `portolan flow start <task>`"))
     }
 
-    async fn held(&self, run: &RunId) -> Result<Held, ServiceError> {
+    async fn held(&self, run: &RunId) -> Result<HeldRun, ServiceError> {
         let held = self.service.hold(&Address::Stored(run.clone())).await;
         held.map_err(|error| self.explained(run, error))
     }
@@ -313,8 +313,8 @@ impl Flow<'_> {
         &self,
         run: &RunId,
         caller: &Caller,
-        what: impl Fn(&Held) -> Result<EventKind, ServiceError>,
-    ) -> Result<Held, ServiceError> {
+        what: impl Fn(&HeldRun) -> Result<EventKind, ServiceError>,
+    ) -> Result<HeldRun, ServiceError> {
         let what = &what;
         retrying(|| async move {
             let mut held = self.held(run).await?;
@@ -364,7 +364,7 @@ impl Flow<'_> {
     }
 
     /// Removes the note of a task that is over.
-    async fn forget_if_over(&self, held: &Held) -> Result<(), ServiceError> {
+    async fn forget_if_over(&self, held: &HeldRun) -> Result<(), ServiceError> {
         if !held.run.is_over() {
             return Ok(());
         }
@@ -374,7 +374,7 @@ impl Flow<'_> {
 }
 
 /// Refuses to go back from a phase that has no way back.
-fn goes_back(held: &Held) -> Result<(), ServiceError> {
+fn goes_back(held: &HeldRun) -> Result<(), ServiceError> {
     let node = match &held.run.root.place {
         Place::Ready { node } => node,
         // The process that performs the checks may still run or may have been killed, and the two cannot be
@@ -409,7 +409,7 @@ fn refused(from: &str, reason: String) -> Tick {
 }
 
 /// Returns the tick of a task that cannot advance at all.
-fn stuck(held: &Held, from: &str) -> Option<Tick> {
+fn stuck(held: &HeldRun, from: &str) -> Option<Tick> {
     let Place::Waiting { node, on: WaitingFor::Budget, .. } = &held.run.root.place else { return None };
     let step = held.definition.workflow.root().step(node);
     let cap = step.node.phase.as_ref().map_or(0, |phase| phase.cap);
@@ -429,7 +429,7 @@ fn times(count: u32) -> String {
 }
 
 /// Returns the tick of a report.
-fn told(from: &str, held: &Held, had_checks: bool, checks: Option<Vec<CheckResult>>, note: Option<String>) -> Tick {
+fn told(from: &str, held: &HeldRun, had_checks: bool, checks: Option<Vec<CheckResult>>, note: Option<String>) -> Tick {
     let to = phase(&held.run);
     let advanced = to != from;
     let Some(checks) = checks else {

@@ -4,7 +4,7 @@ use portolan_core::run::Run;
 use portolan_gates::facts::{Answer, FactError};
 use serde_json::{Map, Value};
 
-use super::super::hold::{Carrier, Held};
+use super::super::hold::{Carrier, HeldRun};
 use super::hooks::Hooks;
 use super::{is_task, log};
 use crate::carrier::Address;
@@ -19,7 +19,7 @@ const MOST: usize = 500;
 
 impl Hooks<'_> {
     /// Returns the claims of the other open tasks, if one of the gates needs them.
-    pub(in crate::service) async fn other_tasks(&self, held: &Held, gates: &[String]) -> Answer<Vec<Other>> {
+    pub(in crate::service) async fn other_tasks(&self, held: &HeldRun, gates: &[String]) -> Answer<Vec<Other>> {
         let Carrier::Stored(id) = &held.carrier else { return Answer::NotAsked };
         if !gates.iter().any(|gate| gate == GATE) {
             return Answer::NotAsked;

@@ -23,7 +23,7 @@ pub struct Brief {
 }
 
 /// The supervisor's state of a task.
-pub(super) struct Supervised {
+pub(super) struct TaskSupervision {
     /// The status, if it takes precedence over the run's.
     pub(super) status: Option<TaskStatus>,
     /// The questions for which the task waits.
@@ -86,7 +86,7 @@ impl Flow<'_> {
     }
 
     /// Returns the supervisor's state of the task of a run.
-    pub(super) async fn supervised(&self, run: &Run) -> Result<Supervised, ServiceError> {
+    pub(super) async fn supervised(&self, run: &Run) -> Result<TaskSupervision, ServiceError> {
         let task = run.opening.description.as_deref();
         let supervisor = self.service.supervisor();
         let board = supervisor.board().await?;
@@ -99,6 +99,6 @@ impl Flow<'_> {
             _ => None,
         };
         let spent = task.and_then(|task| board.spent.get(&format!("task:{task}")).cloned()).unwrap_or_default();
-        Ok(Supervised { status, questions, spent })
+        Ok(TaskSupervision { status, questions, spent })
     }
 }

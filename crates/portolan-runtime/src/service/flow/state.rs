@@ -5,7 +5,7 @@ use portolan_core::value::{CheckId, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::super::hold::{Carrier, Held};
+use super::super::hold::{Carrier, HeldRun};
 use super::events::{iterations, told, who};
 use super::{Flow, phase};
 use crate::audit::{self, Filter, Kind, Line, Types};
@@ -227,7 +227,7 @@ impl Flow<'_> {
         })
     }
 
-    pub(super) async fn state(&self, held: &Held) -> Result<FlowState, ServiceError> {
+    pub(super) async fn state(&self, held: &HeldRun) -> Result<FlowState, ServiceError> {
         let Carrier::Stored(id) = &held.carrier else { return self.idle().await };
         let records = self.service.records(&Address::Stored(id.clone())).await?;
         let mut told = JournalSummary::of(&records);

@@ -12,7 +12,7 @@ use crate::carrier::Address;
 use crate::conflict::{CommitError, retrying};
 use crate::error::ServiceError;
 use crate::service::Caller;
-use crate::service::hold::Held;
+use crate::service::hold::HeldRun;
 use crate::store::RunId;
 
 /// The target of a project's note.
@@ -22,9 +22,9 @@ pub(super) enum NoteTarget {
     /// A task that never began.
     Unborn,
     /// A task that is under way.
-    Here(Active, Held),
+    Here(Active, HeldRun),
     /// A task whose run is over.
-    Over(Active, Held),
+    Over(Active, HeldRun),
 }
 
 /// The task for a caller that moves it.
@@ -34,7 +34,7 @@ pub(super) enum TaskClaim {
     /// The task was over, and is no longer the project's.
     Ended(Active),
     /// The task.
-    Here(Active, Box<Held>),
+    Here(Active, Box<HeldRun>),
 }
 
 impl Flow<'_> {
@@ -51,7 +51,7 @@ impl Flow<'_> {
     }
 
     /// Returns the task that is under way, for a caller that only reads.
-    pub(super) async fn seen(&self) -> Result<Option<(Active, Held)>, ServiceError> {
+    pub(super) async fn seen(&self) -> Result<Option<(Active, HeldRun)>, ServiceError> {
         match self.noted().await? {
             NoteTarget::Here(active, held) => Ok(Some((active, held))),
             NoteTarget::Nothing | NoteTarget::Unborn | NoteTarget::Over(..) => Ok(None),
@@ -92,7 +92,7 @@ impl Flow<'_> {
     }
 
     /// Completes the interrupted beginning of a task.
-    async fn begun(&self, active: &Active, held: &mut Held, caller: &Caller) -> Result<(), CommitError> {
+    async fn begun(&self, active: &Active, held: &mut HeldRun, caller: &Caller) -> Result<(), CommitError> {
         let start = &held.definition.workflow.root().start;
         if matches!(&held.run.root.place, Place::Ready { node } if node == start) {
             self.service.step(held, EventKind::Begun { revision: None }, caller).await?;

@@ -7,7 +7,7 @@ use portolan_core::run::{Bypass, EventKind, Verdict};
 use portolan_core::value::{NodeId, Timestamp};
 
 use super::super::Caller;
-use super::super::hold::Held;
+use super::super::hold::HeldRun;
 use super::hooks::Hooks;
 use crate::audit::{self, AuditError, Kind, Line};
 use crate::conflict::CommitError;
@@ -19,7 +19,7 @@ impl Hooks<'_> {
     /// The log cannot be read, or the run has moved.
     pub(in crate::service) async fn before_verdict(
         &self,
-        held: &mut Held,
+        held: &mut HeldRun,
         node: &NodeId,
         verdict: &Verdict,
         engine: &Caller,

@@ -6,7 +6,7 @@ use portolan_core::run::{EventKind, Frame, Human, Move, moves};
 use portolan_core::value::Outcome;
 
 use super::super::act::PendingEvent;
-use super::super::hold::Held;
+use super::super::hold::HeldRun;
 use super::super::report::bounded;
 use super::super::request::{Act, Report, RunAddress};
 use super::super::{Caller, Service};
@@ -100,7 +100,7 @@ fn is_last(grip: &RunAddress) -> Result<(), ServiceError> {
     }
 }
 
-fn is_at_hand(held: &Held, frame: &Frame, step: &str, asked: Option<&QuestionView>) -> Result<(), ServiceError> {
+fn is_at_hand(held: &HeldRun, frame: &Frame, step: &str, asked: Option<&QuestionView>) -> Result<(), ServiceError> {
     if let Some(asked) = asked {
         let message = format!("the question `{}` is open", asked.id);
         return Err(ServiceError::refused(
@@ -117,7 +117,7 @@ fn is_at_hand(held: &Held, frame: &Frame, step: &str, asked: Option<&QuestionVie
     Err(ServiceError::refused("step_mismatch", message, "send one of the current actions unchanged"))
 }
 
-fn is_offered(held: &Held, frame: &Frame, outcome: &Outcome) -> Result<(), ServiceError> {
+fn is_offered(held: &HeldRun, frame: &Frame, outcome: &Outcome) -> Result<(), ServiceError> {
     let moves = moves(&held.definition.workflow, frame);
     let open: Vec<&Outcome> = moves.iter().filter_map(Move::outcome).collect();
     if open.contains(&outcome) {

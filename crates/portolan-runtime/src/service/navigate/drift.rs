@@ -6,7 +6,7 @@ use std::sync::Arc;
 use portolan_core::engine::migrate;
 use portolan_core::run::Human;
 
-use super::super::hold::{Carrier, Held};
+use super::super::hold::{Carrier, HeldRun};
 use super::super::request::{DefinitionChange, Request, RunAddress};
 use super::super::{Caller, Service};
 use super::state::token_error;
@@ -26,7 +26,7 @@ impl Service {
         claims: &Claims,
         request: &Request,
         caller: &Caller,
-    ) -> Result<Held, ServiceError> {
+    ) -> Result<HeldRun, ServiceError> {
         let (now, changed) = match self.library.definition(&claims.workflow) {
             Ok(now) => match claims.check_definition(&now.digest, now.workflow.root().version.as_deref()) {
                 Ok(()) => return self.held_to(claims, now, false),
@@ -41,7 +41,7 @@ impl Service {
             return Ok(held);
         }
         match may_migrate(caller, CONTINUE).and_then(|()| carry_over(&held, now, &changed)) {
-            Ok((definition, run)) => Ok(Held { definition, run, seq: held.seq, carrier: carrier(claims, false) }),
+            Ok((definition, run)) => Ok(HeldRun { definition, run, seq: held.seq, carrier: carrier(claims, false) }),
             Err(error) => {
                 let grip = RunAddress::led(held, Some(claims.revision), true, request);
                 Err(self.situated(error, &grip, None, caller))
@@ -50,7 +50,7 @@ impl Service {
     }
 
     /// Returns the run of a token with `definition`. `behind` means that this is not the current one.
-    fn held_to(&self, claims: &Claims, definition: Arc<Definition>, behind: bool) -> Result<Held, ServiceError> {
+    fn held_to(&self, claims: &Claims, definition: Arc<Definition>, behind: bool) -> Result<HeldRun, ServiceError> {
         let (workflow, words) = (&definition.workflow, self.words.of(&definition.workflow));
         let mut run = compact::read(workflow, &words, claims.revision, &claims.state).map_err(unreadable)?;
         // A token may come from a service that accepts an agent's answers. The rules of this service apply here.
@@ -58,11 +58,11 @@ impl Service {
             run.opening.rules.human = Human::Verified;
         }
         super::super::hold::check_fit(&definition, &run)?;
-        Ok(Held { definition, run, seq: 0, carrier: carrier(claims, behind) })
+        Ok(HeldRun { definition, run, seq: 0, carrier: carrier(claims, behind) })
     }
 
     /// Returns a note if the run's definition is no longer the current one.
-    pub(in crate::service) fn behind(&self, held: &Held) -> Option<String> {
+    pub(in crate::service) fn behind(&self, held: &HeldRun) -> Option<String> {
         let behind = match &held.carrier {
             Carrier::Stored(_) => {
                 let now = self.library.definition(held.run.opening.workflow.as_str()).ok()?;
@@ -93,7 +93,7 @@ pub(in crate::service) fn may_migrate(caller: &Caller, help: &str) -> Result<(),
 
 /// Migrates the run to the current definition.
 fn carry_over(
-    held: &Held,
+    held: &HeldRun,
     now: Result<Arc<Definition>, String>,
     changed: &ServiceError,
 ) -> Result<(Arc<Definition>, portolan_core::run::Run), ServiceError> {

@@ -8,7 +8,7 @@
 
 use portolan_core::diagnostic::clip;
 
-use super::super::hold::{Carrier, Held};
+use super::super::hold::{Carrier, HeldRun};
 use super::super::request::{Request, RunAddress};
 use super::super::{Caller, Service};
 use super::States;
@@ -56,7 +56,7 @@ impl Service {
     }
 
     /// Returns the stored run of a token. `None` if the token contains the whole run.
-    async fn in_ledger(&self, id: &RunId) -> Result<Option<Held>, ServiceError> {
+    async fn in_ledger(&self, id: &RunId) -> Result<Option<HeldRun>, ServiceError> {
         if self.options.states == States::Tokens {
             return Ok(None);
         }
@@ -92,7 +92,7 @@ impl Service {
         })
     }
 
-    fn sealed(&self, held: &Held) -> Result<String, ServiceError> {
+    fn sealed(&self, held: &HeldRun) -> Result<String, ServiceError> {
         let (id, name) = match &held.carrier {
             Carrier::Token { id, workflow, .. } => (id, workflow.as_str()),
             Carrier::Stored(id) => (id, held.run.opening.workflow.as_str()),

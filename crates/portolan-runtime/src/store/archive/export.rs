@@ -23,7 +23,7 @@ pub struct Selection {
 
 /// The result of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Exported {
+pub struct ExportResult {
     /// The number of runs in the export.
     pub runs: u64,
     /// The number of their records.
@@ -66,7 +66,7 @@ pub(crate) async fn export(
     selection: &Selection,
     at: Timestamp,
     out: &mut dyn Write,
-) -> Result<Exported, ExportError> {
+) -> Result<ExportResult, ExportError> {
     let mut writer = ArchiveWriter::begin(store, at, out)?;
     match &selection.runs {
         Some(runs) => {
@@ -99,7 +99,7 @@ pub(crate) struct ArchiveWriter<'w> {
     store: &'w dyn Store,
     out: &'w mut dyn Write,
     written: BTreeSet<Digest>,
-    exported: Exported,
+    exported: ExportResult,
 }
 
 impl<'w> ArchiveWriter<'w> {
@@ -110,7 +110,7 @@ impl<'w> ArchiveWriter<'w> {
     ) -> Result<ArchiveWriter<'w>, ExportError> {
         let by = concat!("portolan ", env!("CARGO_PKG_VERSION")).to_owned();
         out.write_all(&line(&Line::Export(Header { version: VERSION, at: rfc3339(at), by })))?;
-        Ok(ArchiveWriter { store, out, written: BTreeSet::new(), exported: Exported::default() })
+        Ok(ArchiveWriter { store, out, written: BTreeSet::new(), exported: ExportResult::default() })
     }
 
     /// Adds a run. Returns the number of its last record in the export, or `None` if it was left out.
@@ -201,8 +201,8 @@ impl<'w> ArchiveWriter<'w> {
     }
 
     /// Ends the export.
-    pub(crate) fn finish(self) -> Result<Exported, ExportError> {
-        let Exported { runs, records, .. } = self.exported;
+    pub(crate) fn finish(self) -> Result<ExportResult, ExportError> {
+        let ExportResult { runs, records, .. } = self.exported;
         self.out.write_all(&line(&Line::End(Totals { runs, records })))?;
         self.out.flush()?;
         Ok(self.exported)

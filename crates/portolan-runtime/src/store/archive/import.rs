@@ -8,12 +8,12 @@ use portolan_core::run::Opening;
 use super::reader::{Archive, ArchivedRun};
 use super::{LeftOuts, check_loads};
 use crate::error::ServiceError;
-use crate::store::fold::{Fold, Folded};
+use crate::store::fold::{Fold, FoldedRun};
 use crate::store::{Digest, NewRun, Store, StoreError, store_error};
 
 /// The result of an import.
 #[derive(Clone, Debug, Default)]
-pub struct Imported {
+pub struct ImportResult {
     /// The number of runs that were stored.
     pub runs: u64,
     /// The number of their records.
@@ -38,16 +38,16 @@ pub(crate) async fn import<R: BufRead + Seek>(
     store: &dyn Store,
     archive: &mut Archive<R>,
     cover: &mut Cover<'_>,
-) -> Imported {
-    let mut imported = Imported::default();
+) -> ImportResult {
+    let mut imported = ImportResult::default();
     loop {
         let run = match archive.next(|_| true) {
             Ok(Some(run)) => run,
             Ok(None) => return imported,
-            Err(error) => return Imported { stopped: Some(error), ..imported },
+            Err(error) => return ImportResult { stopped: Some(error), ..imported },
         };
         if let Err(error) = add(store, run, cover, &mut imported).await {
-            return Imported { stopped: Some(store_error(error)), ..imported };
+            return ImportResult { stopped: Some(store_error(error)), ..imported };
         }
     }
 }
@@ -56,7 +56,7 @@ async fn add(
     store: &dyn Store,
     run: ArchivedRun,
     cover: &mut Cover<'_>,
-    imported: &mut Imported,
+    imported: &mut ImportResult,
 ) -> Result<(), StoreError> {
     let id = run.id.clone();
     let new = match new_run(run, cover) {
@@ -85,7 +85,7 @@ pub(crate) fn new_run(archived: ArchivedRun, cover: &mut Cover<'_>) -> Result<Ne
     let ArchivedRun { id, definition, definition_text, records } = archived;
     let mut fold = Fold::default();
     records.iter().try_for_each(|record| fold.add(record))?;
-    let Folded { run, .. } = fold.finish().ok_or("it has no records")?;
+    let FoldedRun { run, .. } = fold.finish().ok_or("it has no records")?;
     check_loads(&run)?;
     let cover = cover(&definition, &definition_text, &run.opening)?;
     Ok(NewRun { id, definition, definition_text, cover, run, records })

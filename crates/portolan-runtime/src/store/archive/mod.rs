@@ -26,8 +26,8 @@ use super::{Digest, Record, RunId};
 use crate::nested;
 
 pub(crate) use export::{ArchiveWriter, export};
-pub use export::{ExportError, Exported, Selection};
-pub use import::Imported;
+pub use export::{ExportError, ExportResult, Selection};
+pub use import::ImportResult;
 pub(crate) use import::{import, new_run};
 pub(crate) use reader::{Archive, ends_complete};
 

@@ -15,13 +15,13 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
 }
 
-fn exported(store: &MemoryStore) -> (Exported, Vec<u8>) {
+fn exported(store: &MemoryStore) -> (ExportResult, Vec<u8>) {
     let mut text = Vec::new();
     let exported = wait(export(store, &Selection::default(), Timestamp(0), &mut text)).expect("it can be written");
     (exported, text)
 }
 
-fn imported(store: &MemoryStore, text: Vec<u8>) -> Imported {
+fn imported(store: &MemoryStore, text: Vec<u8>) -> ImportResult {
     wait(import(store, &mut Archive::new(Cursor::new(text), "a file"), &mut |_, _, _| Ok(None)))
 }
 

@@ -32,18 +32,18 @@ async fn run_at(store: &dyn Store, not_before: Option<i64>) -> RunId {
     id
 }
 
-type Claimed = Vec<(RunId, Box<dyn Lease>)>;
+type RunLeases = Vec<(RunId, Box<dyn Lease>)>;
 
-async fn claim(store: &dyn Store, now: i64, limit: usize) -> Claimed {
+async fn claim(store: &dyn Store, now: i64, limit: usize) -> RunLeases {
     store.claim(Timestamp(now), limit).await.expect("it can be claimed")
 }
 
-fn ids(claimed: &Claimed) -> Vec<&RunId> {
+fn ids(claimed: &RunLeases) -> Vec<&RunId> {
     claimed.iter().map(|(id, _)| id).collect()
 }
 
 /// Claims until there is something: a lease that was dropped may last a little longer.
-async fn claim_again(store: &dyn Store, now: i64) -> Claimed {
+async fn claim_again(store: &dyn Store, now: i64) -> RunLeases {
     let claimed = async {
         loop {
             let claimed = claim(store, now, 10).await;

@@ -9,10 +9,10 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, spawn_local};
 use tokio::time::{sleep, timeout};
 
-use super::Shared;
+use super::SharedState;
 use super::fault::Trouble;
 use super::work::Jobs;
-use crate::store::{Lease, Lost, RunId, StoreError};
+use crate::store::{Lease, LossFuture, RunId, StoreError};
 
 /// Takes the lease unless somebody has it. The fence grows each time.
 const TAKE: &str = "INSERT INTO leases AS l (run, holder, until, fence)
@@ -53,8 +53,8 @@ impl Fences {
 }
 
 /// A lease of this process.
-pub(super) struct Held {
-    shared: Arc<Shared>,
+pub(super) struct PostgresLease {
+    shared: Arc<SharedState>,
     id: RunId,
     fence: i64,
     lost: watch::Receiver<bool>,
@@ -62,7 +62,12 @@ pub(super) struct Held {
     jobs: Jobs,
 }
 
-pub(super) async fn take(shared: Arc<Shared>, id: RunId, term: Duration, jobs: Jobs) -> Result<Held, StoreError> {
+pub(super) async fn take(
+    shared: Arc<SharedState>,
+    id: RunId,
+    term: Duration,
+    jobs: Jobs,
+) -> Result<PostgresLease, StoreError> {
     let (holder, millis, taken) = (holder(), millis(term), Instant::now());
     let fence = async |client: &mut Object, _| -> Result<Result<i64, StoreError>, Trouble> {
         let statement = client.prepare_cached(TAKE).await?;
@@ -76,17 +81,17 @@ pub(super) async fn take(shared: Arc<Shared>, id: RunId, term: Duration, jobs: J
         Ok(Err(under_way(&shared, &id, row.get(0))))
     };
     let fence = shared.database.with(fence).await??;
-    Ok(Held::taken(shared, id, fence, (term, taken), jobs))
+    Ok(PostgresLease::taken(shared, id, fence, (term, taken), jobs))
 }
 
 /// Takes the leases of up to `limit` runs that continue by themselves at `now`. Leases that a broken connection took
 /// expire.
 pub(super) async fn claim(
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     (now, limit): (i64, i64),
     term: Duration,
     jobs: Jobs,
-) -> Result<Vec<(RunId, Held)>, StoreError> {
+) -> Result<Vec<(RunId, PostgresLease)>, StoreError> {
     let (millis, taken) = (millis(term), Instant::now());
     let claimed = async |client: &mut Object, _| -> Result<_, Trouble> {
         let skew = shared.database.skew();
@@ -97,7 +102,9 @@ pub(super) async fn claim(
     let rows = shared.database.with(claimed).await?;
     let held = rows.iter().filter_map(|row| Some((RunId::parse(row.get(0))?, row.get(1))));
     Ok(held
-        .map(|(id, fence)| (id.clone(), Held::taken(Arc::clone(&shared), id, fence, (term, taken), jobs.clone())))
+        .map(|(id, fence)| {
+            (id.clone(), PostgresLease::taken(Arc::clone(&shared), id, fence, (term, taken), jobs.clone()))
+        })
         .collect())
 }
 
@@ -110,18 +117,24 @@ fn millis(term: Duration) -> f64 {
     f64::from(i32::try_from(term.as_millis()).unwrap_or(i32::MAX))
 }
 
-impl Held {
+impl PostgresLease {
     /// Returns a lease that was taken, and renews it.
-    fn taken(shared: Arc<Shared>, id: RunId, fence: i64, (term, taken): (Duration, Instant), jobs: Jobs) -> Held {
+    fn taken(
+        shared: Arc<SharedState>,
+        id: RunId,
+        fence: i64,
+        (term, taken): (Duration, Instant),
+        jobs: Jobs,
+    ) -> PostgresLease {
         shared.fences.held().insert(id.clone(), fence);
         let (says, lost) = watch::channel(false);
         let renewal = spawn_local(renew(Arc::clone(&shared), id.clone(), fence, term, taken, says)).abort_handle();
-        Held { shared, id, fence, lost, renewal, jobs }
+        PostgresLease { shared, id, fence, lost, renewal, jobs }
     }
 }
 
 /// Returns the error for a run whose lease this holder has.
-pub(super) fn under_way(shared: &Shared, id: &RunId, holder: Option<&str>) -> StoreError {
+pub(super) fn under_way(shared: &SharedState, id: &RunId, holder: Option<&str>) -> StoreError {
     let place = holder.and_then(|holder| holder.rsplit_once(' ')).map_or("?", |(host, _)| host);
     let holder = match (shared.fences.of(id), place == host()) {
         (Some(_), _) => None,
@@ -133,7 +146,7 @@ pub(super) fn under_way(shared: &Shared, id: &RunId, holder: Option<&str>) -> St
 
 /// Renews a lease until it is lost.
 async fn renew(
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     id: RunId,
     fence: i64,
     term: Duration,
@@ -158,8 +171,8 @@ async fn renew(
     let _ = says.send(true);
 }
 
-impl Lease for Held {
-    fn lost(&self) -> Lost<'_> {
+impl Lease for PostgresLease {
+    fn lost(&self) -> LossFuture<'_> {
         let mut lost = self.lost.clone();
         Box::pin(async move {
             // The sender lives as long as the lease is renewed.
@@ -168,7 +181,7 @@ impl Lease for Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for PostgresLease {
     fn drop(&mut self) {
         self.renewal.abort();
         {

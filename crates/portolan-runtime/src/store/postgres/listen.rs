@@ -11,7 +11,7 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{AsyncMessage, NoTls, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::Shared;
+use super::SharedState;
 use super::address::PostgresAddress;
 use super::connect::tls;
 
@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_secs(3_600);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Counts notifications until nobody waits for them. Without a connection it counts the seconds instead.
-pub(super) async fn serve(shared: Arc<Shared>, news: watch::Sender<u64>) {
+pub(super) async fn serve(shared: Arc<SharedState>, news: watch::Sender<u64>) {
     let address = shared.database.address();
     let listening = async {
         loop {

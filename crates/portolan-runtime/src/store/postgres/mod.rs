@@ -44,14 +44,14 @@ use write::Append;
 ///
 /// The tables are created by the first request. Dropping the store waits for the requested writes.
 pub struct PostgresStore {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     /// Started by the first request.
     work: OnceLock<Result<Work, StoreError>>,
     term: Duration,
 }
 
 /// What the tasks of a store share.
-struct Shared {
+struct SharedState {
     database: Database,
     keyring: Keyring,
     sizes: Sizes,
@@ -76,8 +76,13 @@ impl PostgresStore {
     /// Returns the store at `address` on a machine with this clock.
     fn with_clock(address: PostgresAddress, keyring: Keyring, clock: Clock) -> PostgresStore {
         let database = Database::at(address, clock);
-        let shared =
-            Shared { database, keyring, sizes: Sizes::default(), fences: Fences::default(), sealed: Mutex::default() };
+        let shared = SharedState {
+            database,
+            keyring,
+            sizes: Sizes::default(),
+            fences: Fences::default(),
+            sealed: Mutex::default(),
+        };
         PostgresStore { shared: Arc::new(shared), work: OnceLock::new(), term: TERM }
     }
 
@@ -93,7 +98,7 @@ impl PostgresStore {
     }
 
     /// Does some work on the store's thread.
-    async fn on_thread<T, F>(&self, work: impl FnOnce(Arc<Shared>) -> F + Send + 'static) -> Result<T, StoreError>
+    async fn on_thread<T, F>(&self, work: impl FnOnce(Arc<SharedState>) -> F + Send + 'static) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + 'static,
@@ -118,7 +123,7 @@ impl PostgresStore {
     }
 }
 
-impl Shared {
+impl SharedState {
     /// Notes whether a run is sealed, which never changes.
     fn note_sealed(&self, id: &RunId, is_sealed: bool) {
         let mut sealed = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);

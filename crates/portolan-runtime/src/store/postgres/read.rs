@@ -6,7 +6,7 @@ use deadpool_postgres::Object;
 use portolan_core::value::Timestamp;
 use tokio_postgres::Row;
 
-use super::Shared;
+use super::SharedState;
 use super::fault::Trouble;
 use crate::store::rows::{Reader, Unread, complete, intact, json, missing, no_position, summary};
 use crate::store::{Digest, Entry, ListFilter, PageRequest, Record, RunId, StoreError, StoredRun, Summary};
@@ -33,7 +33,7 @@ const PAGE: &str = "SELECT r.id, coalesce(r.cover, r.opening), p.status, p.resul
 /// The transactions that are under way. This changes with every commit, also of other programs.
 const VERSION: &str = "SELECT hashtextextended(pg_current_snapshot()::text, 0)";
 
-pub(super) async fn load(shared: Arc<Shared>, id: RunId) -> Result<StoredRun, StoreError> {
+pub(super) async fn load(shared: Arc<SharedState>, id: RunId) -> Result<StoredRun, StoreError> {
     let work = async |client: &mut Object, _| {
         let statement = client.prepare_cached(LOAD).await?;
         let rows = client.query(&statement, &[&id.as_str()]).await?;
@@ -63,7 +63,7 @@ pub(super) async fn load(shared: Arc<Shared>, id: RunId) -> Result<StoredRun, St
 }
 
 pub(super) async fn records(
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     id: RunId,
     after: u64,
     limit: usize,
@@ -84,7 +84,7 @@ pub(super) async fn records(
     shared.database.with(work).await
 }
 
-pub(super) async fn list(shared: Arc<Shared>, filter: ListFilter) -> Result<Vec<Summary>, StoreError> {
+pub(super) async fn list(shared: Arc<SharedState>, filter: ListFilter) -> Result<Vec<Summary>, StoreError> {
     let work = async |client: &mut Object, _| {
         let statement = client.prepare_cached(if filter.open_only { LIST_OPEN } else { LIST }).await?;
         let rows = client.query(&statement, &[&bounded(filter.limit)]).await?;
@@ -101,7 +101,7 @@ fn line(row: &Row) -> Result<Summary, Unread> {
     summary(row.get(0), row.get(1), status, json::read(row.get(4), what)?, last)
 }
 
-pub(super) async fn page(shared: Arc<Shared>, request: PageRequest) -> Result<Vec<Entry>, StoreError> {
+pub(super) async fn page(shared: Arc<SharedState>, request: PageRequest) -> Result<Vec<Entry>, StoreError> {
     let before = request.ended_before.map(|before| before.0);
     let work = async |client: &mut Object, _| {
         let statement = client.prepare_cached(PAGE).await?;
@@ -117,7 +117,7 @@ pub(super) async fn page(shared: Arc<Shared>, request: PageRequest) -> Result<Ve
     Ok(shared.database.with(work).await?.iter().map(entry).collect())
 }
 
-pub(super) async fn version(shared: Arc<Shared>) -> Result<Option<u64>, StoreError> {
+pub(super) async fn version(shared: Arc<SharedState>) -> Result<Option<u64>, StoreError> {
     let work = async |client: &mut Object, _| {
         let statement = client.prepare_cached(VERSION).await?;
         Ok(Some(client.query_one(&statement, &[]).await?.get::<_, i64>(0).cast_unsigned()))
@@ -125,7 +125,7 @@ pub(super) async fn version(shared: Arc<Shared>) -> Result<Option<u64>, StoreErr
     shared.database.with(work).await
 }
 
-pub(super) async fn definition(shared: Arc<Shared>, digest: Digest) -> Result<Arc<str>, StoreError> {
+pub(super) async fn definition(shared: Arc<SharedState>, digest: Digest) -> Result<Arc<str>, StoreError> {
     let work = async |client: &mut Object, _| {
         let statement = client.prepare_cached("SELECT text FROM definitions WHERE digest = $1").await?;
         let found = client.query_opt(&statement, &[&digest.as_str()]).await?;
@@ -135,7 +135,7 @@ pub(super) async fn definition(shared: Arc<Shared>, digest: Digest) -> Result<Ar
     shared.database.with(work).await
 }
 
-pub(super) async fn definition_like(shared: Arc<Shared>, beginning: String) -> Result<Option<Digest>, StoreError> {
+pub(super) async fn definition_like(shared: Arc<SharedState>, beginning: String) -> Result<Option<Digest>, StoreError> {
     let work = async |client: &mut Object, _| {
         let sql = "SELECT digest FROM definitions WHERE digest >= $1 AND digest < $1 || '~' ORDER BY digest LIMIT 1";
         let statement = client.prepare_cached(sql).await?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deadpool_postgres::Object;
 
-use super::Shared;
+use super::SharedState;
 use super::fault::Trouble;
 use super::lease::under_way;
 use crate::store::{RunId, StoreError, still_open};
@@ -22,7 +22,7 @@ const REMOVE: [&str; 5] = [
     "DELETE FROM runs WHERE number = $1",
 ];
 
-pub(super) async fn remove(shared: Arc<Shared>, id: RunId, expected_seq: u64) -> Result<(), StoreError> {
+pub(super) async fn remove(shared: Arc<SharedState>, id: RunId, expected_seq: u64) -> Result<(), StoreError> {
     let remove = async |client: &mut Object, attempt| -> Result<(), Trouble> {
         let transaction = client.transaction().await?;
         let statement = transaction.prepare_cached(POSITION).await?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use deadpool_postgres::Object;
 
-use super::Shared;
+use super::SharedState;
 use super::connect::newest;
 use super::fault::Trouble;
 use crate::store::{RunId, SchemaVersion, StoreError, StoreStatus};
@@ -21,7 +21,7 @@ const ACCESS: &str =
     "SELECT current_setting('transaction_read_only') = 'on', has_table_privilege('positions', 'INSERT')
     AND has_table_privilege('positions', 'UPDATE') AND has_table_privilege('records', 'INSERT')";
 
-pub(super) async fn status(shared: Arc<Shared>) -> Result<StoreStatus, StoreError> {
+pub(super) async fn status(shared: Arc<SharedState>) -> Result<StoreStatus, StoreError> {
     let look = async |client: &mut Object, version: usize| {
         let schema = Some(SchemaVersion { found: version, known: newest() });
         let status = StoreStatus { schema, ..StoreStatus::default() };

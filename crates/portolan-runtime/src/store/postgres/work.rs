@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{LocalSet, spawn_local};
 
 use super::write::{self, Append};
-use super::{Shared, listen};
+use super::{SharedState, listen};
 use crate::store::StoreError;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -56,7 +56,7 @@ const WRITERS: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Work {
-    pub(super) fn start(shared: &Arc<Shared>) -> Result<Work, StoreError> {
+    pub(super) fn start(shared: &Arc<SharedState>) -> Result<Work, StoreError> {
         let ((jobs, queue), (appends, rows)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
         let (alive, ended) = channel::channel();
         let alive = Arc::new(alive);
@@ -88,7 +88,7 @@ impl Work {
 
 impl Work {
     /// Returns the number of notifications of the server, which changes with each.
-    pub(super) fn news(&self, shared: &Arc<Shared>) -> watch::Receiver<u64> {
+    pub(super) fn news(&self, shared: &Arc<SharedState>) -> watch::Receiver<u64> {
         let listen = || {
             let (sender, receiver) = watch::channel(0);
             let shared = Arc::clone(shared);
@@ -100,7 +100,7 @@ impl Work {
 }
 
 async fn serve(
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     mut queue: mpsc::UnboundedReceiver<Job>,
     rows: mpsc::UnboundedReceiver<Append>,
     alive: Arc<channel::Sender<()>>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deadpool_postgres::Object;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use super::Shared;
+use super::SharedState;
 use super::fault::Trouble;
 use super::skew::Skew;
 use crate::store::rows::{NewRows, Row, Texts, json};
@@ -25,7 +25,7 @@ const APPEND: &str =
     "SELECT outcomes, actuals FROM append_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
 
 pub(super) async fn create(
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     digest: Digest,
     definition: Arc<str>,
     rows: NewRows,
@@ -69,7 +69,11 @@ pub(super) async fn create(
     Ok(())
 }
 
-pub(super) async fn keep_definition(shared: Arc<Shared>, digest: Digest, text: Arc<str>) -> Result<(), StoreError> {
+pub(super) async fn keep_definition(
+    shared: Arc<SharedState>,
+    digest: Digest,
+    text: Arc<str>,
+) -> Result<(), StoreError> {
     let keep = async |client: &mut Object, _| {
         let statement = client.prepare_cached("INSERT INTO definitions VALUES ($1, $2) ON CONFLICT DO NOTHING").await?;
         client.execute(&statement, &[&digest.as_str(), &text.as_bytes()]).await?;
@@ -78,7 +82,7 @@ pub(super) async fn keep_definition(shared: Arc<Shared>, digest: Digest, text: A
     shared.database.with(keep).await
 }
 
-pub(super) async fn defer(shared: Arc<Shared>, id: RunId, until: Option<i64>) -> Result<(), StoreError> {
+pub(super) async fn defer(shared: Arc<SharedState>, id: RunId, until: Option<i64>) -> Result<(), StoreError> {
     let set = async |client: &mut Object, _| {
         let until = until.map(|until| shared.database.skew().there(until));
         let sql = "UPDATE positions p SET due = $2 FROM runs r WHERE r.id = $1 AND r.number = p.run";
@@ -92,7 +96,7 @@ pub(super) async fn defer(shared: Arc<Shared>, id: RunId, until: Option<i64>) ->
 }
 
 /// Appends until the queue ends. Each time it takes all that wait.
-pub(super) async fn serve(shared: Arc<Shared>, queue: Arc<Mutex<mpsc::UnboundedReceiver<Append>>>) {
+pub(super) async fn serve(shared: Arc<SharedState>, queue: Arc<Mutex<mpsc::UnboundedReceiver<Append>>>) {
     loop {
         let mut batch = Vec::new();
         if queue.lock().await.recv_many(&mut batch, MOST_TOGETHER).await == 0 {
@@ -147,7 +151,7 @@ impl<'r> Columns<'r> {
 }
 
 /// Returns the result of each append after all of them are on disk. On an error nothing is.
-async fn append(shared: &Shared, rows: &[Row]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+async fn append(shared: &SharedState, rows: &[Row]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
     let mut answers: Vec<Result<(), StoreError>> = rows.iter().map(|_| Ok(())).collect();
     let mut sealed = Vec::with_capacity(rows.len());
     for (row, answer) in rows.iter().zip(&mut answers) {
@@ -227,7 +231,7 @@ async fn outcomes(
     Ok(columns.places.iter().zip(outcomes.into_iter().zip(actuals)).map(answer).collect())
 }
 
-async fn is_sealed(shared: &Shared, id: &RunId) -> Result<bool, StoreError> {
+async fn is_sealed(shared: &SharedState, id: &RunId) -> Result<bool, StoreError> {
     if let Some(known) = shared.is_sealed(id) {
         return Ok(known);
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::json;
-use crate::store::seal::{Part, Unopened};
+use crate::store::seal::{Part, UnsealError};
 use crate::store::{Digest, Keyring, Record, RunId, RunStatus, StoreError, Summary};
 
 /// The reason why a stored text cannot be read.
@@ -97,8 +97,8 @@ impl Reader<'_> {
     ) -> Result<T, Unread> {
         match self.keyring.open(self.id, seq, part, text) {
             Ok(text) => json::read(&text, what),
-            Err(Unopened::NoKey(error)) => Err(Unread::Refused(error)),
-            Err(Unopened::Damaged(why)) => Err(Unread::Garbled { what: what(), why }),
+            Err(UnsealError::NoKey(error)) => Err(Unread::Refused(error)),
+            Err(UnsealError::Damaged(why)) => Err(Unread::Garbled { what: what(), why }),
         }
     }
 }

@@ -59,7 +59,7 @@ pub enum Part {
 
 /// The reason why a text did not open.
 #[derive(Debug)]
-pub enum Unopened {
+pub enum UnsealError {
     /// The key is missing.
     NoKey(StoreError),
     /// The text is not what was sealed there.
@@ -85,11 +85,11 @@ impl Keyring {
     ///
     /// # Errors
     /// The key is missing, or the text is not what was sealed there.
-    pub fn open<'t>(&self, run: &RunId, seq: u64, part: Part, text: &'t str) -> Result<Cow<'t, str>, Unopened> {
+    pub fn open<'t>(&self, run: &RunId, seq: u64, part: Part, text: &'t str) -> Result<Cow<'t, str>, UnsealError> {
         let Some(rest) = text.strip_prefix(PREFIX) else { return Ok(Cow::Borrowed(text)) };
-        let damaged = |why: &str| Unopened::Damaged(why.to_owned());
+        let damaged = |why: &str| UnsealError::Damaged(why.to_owned());
         let (id, sealed) = rest.split_once(':').ok_or_else(|| damaged("the seal is truncated"))?;
-        let key = self.keys.named(id, run).map_err(Unopened::NoKey)?;
+        let key = self.keys.named(id, run).map_err(UnsealError::NoKey)?;
         let mut bytes = BASE64.decode(sealed).map_err(|_| damaged("the seal is not valid base64"))?;
         if bytes.len() < NONCE_LEN {
             return Err(damaged("the seal is truncated"));

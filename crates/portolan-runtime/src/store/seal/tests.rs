@@ -37,7 +37,7 @@ fn run() -> RunId {
     RunId::parse("k3mx8q2p").expect("a handle")
 }
 
-fn opened(home: &Home, sealed: &str) -> Result<String, Unopened> {
+fn opened(home: &Home, sealed: &str) -> Result<String, UnsealError> {
     home.keyring().open(&run(), 1, Part::Event, sealed).map(Cow::into_owned)
 }
 
@@ -129,7 +129,7 @@ fn what_is_no_key_file_is_told_and_left_as_it_is() {
         fs::write(home.file(), text).expect("it is ours");
         let error = home.seal("{}").expect_err("there is no key in it").to_string();
         assert!(error.contains("run.keys` ") && error.contains("restore the key file"), "{error}");
-        assert!(matches!(opened(&home, &sealed), Err(Unopened::NoKey(_))));
+        assert!(matches!(opened(&home, &sealed), Err(UnsealError::NoKey(_))));
         assert_eq!(fs::read(home.file()).expect("it is there"), text);
     }
     let home = Home::new();

@@ -48,10 +48,10 @@ pub(super) enum Absent {
 /// One thread's connection to a store. It is opened when it is needed, and again if it becomes unreliable.
 pub(super) struct Link {
     place: Arc<Place>,
-    open: Option<Open>,
+    open: Option<OpenDatabase>,
 }
 
-struct Open {
+struct OpenDatabase {
     db: Connection,
     file: Option<FileId>,
 }
@@ -91,7 +91,7 @@ impl Link {
                 }
             }
             let db = open(&self.place, absent)?;
-            self.open = Some(Open { db, file: file_id(&self.place.path) });
+            self.open = Some(OpenDatabase { db, file: file_id(&self.place.path) });
         }
         Ok(self.open.as_mut().map(|open| &mut open.db))
     }

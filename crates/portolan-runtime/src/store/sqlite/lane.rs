@@ -12,10 +12,10 @@ use crate::store::StoreError;
 pub(super) struct Lane<J> {
     name: &'static str,
     work: Arc<dyn Fn(Receiver<J>) + Send + Sync>,
-    running: Mutex<Option<Running<J>>>,
+    running: Mutex<Option<LaneThread<J>>>,
 }
 
-struct Running<J> {
+struct LaneThread<J> {
     queue: Sender<J>,
     thread: JoinHandle<()>,
 }
@@ -31,7 +31,7 @@ impl<J: Send + 'static> Lane<J> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let job = match &*running {
             None => job,
-            Some(Running { queue, .. }) => match queue.send(job) {
+            Some(LaneThread { queue, .. }) => match queue.send(job) {
                 Ok(()) => return Ok(()),
                 Err(unsent) => unsent.0,
             },
@@ -42,7 +42,7 @@ impl<J: Send + 'static> Lane<J> {
             StoreError::Unavailable(format!("no thread for the run store could be started ({error}): try again"))
         })?;
         queue.send(job).map_err(|_| ended())?;
-        *running = Some(Running { queue, thread });
+        *running = Some(LaneThread { queue, thread });
         Ok(())
     }
 }
@@ -50,7 +50,7 @@ impl<J: Send + 'static> Lane<J> {
 impl<J> Drop for Lane<J> {
     fn drop(&mut self) {
         let running = self.running.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Running { queue, thread }) = running {
+        if let Some(LaneThread { queue, thread }) = running {
             drop(queue);
             // A thread that panicked has dropped its last caller's channel already, which reports the failure.
             let _ = thread.join();

@@ -22,7 +22,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::definitions::Definitions;
-use super::lease::Driven;
+use super::lease::DrivenRuns;
 use super::rows::Sizes;
 use super::{
     Digest, Entry, Keyring, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, SchemaVersion, Store,
@@ -40,7 +40,7 @@ pub struct SqliteStore {
     place: Arc<Place>,
     keyring: Arc<Keyring>,
     definitions: Definitions,
-    driven: Driven,
+    driven: DrivenRuns,
     sizes: Sizes,
     writer: Lane<write::Request>,
     reader: Lane<ReadJob>,
@@ -62,7 +62,7 @@ impl SqliteStore {
         let (to_write, to_read, sealing) = (Arc::clone(&place), Arc::clone(&place), Arc::clone(&keyring));
         SqliteStore {
             definitions: Definitions::in_folder(place.path.with_file_name("definitions")),
-            driven: Driven::default(),
+            driven: DrivenRuns::default(),
             place,
             keyring,
             sizes: Sizes::default(),

@@ -142,7 +142,7 @@ fn perform(db: &Connection, keyring: &Keyring, write: &Write) -> rusqlite::Resul
             }
         }
         Write::Append(row) => {
-            let Some(Known { number, seq, is_sealed }) = known(db, &row.id)? else {
+            let Some(ExistingRun { number, seq, is_sealed }) = known(db, &row.id)? else {
                 return Ok(Err(StoreError::no_run(&row.id)));
             };
             if row.seq != seq + 1 {
@@ -158,7 +158,7 @@ fn perform(db: &Connection, keyring: &Keyring, write: &Write) -> rusqlite::Resul
             set_snapshot(db, number, row, texts)?;
         }
         Write::Defer { id, due } => {
-            let Some(Known { number, .. }) = known(db, id)? else { return Ok(Err(StoreError::no_run(id))) };
+            let Some(ExistingRun { number, .. }) = known(db, id)? else { return Ok(Err(StoreError::no_run(id))) };
             db.prepare_cached("UPDATE positions SET due = ?2 WHERE run = ?1")?.execute(params![number, due])?;
         }
         Write::Remove { id, expected_seq } => return remove(db, id, *expected_seq),
@@ -207,7 +207,7 @@ fn remove_unused_definitions(db: &mut Connection) -> Result<u64, Trouble> {
 }
 
 /// An existing run.
-struct Known {
+struct ExistingRun {
     /// The number of the run in the file.
     number: i64,
     /// The number of its last record.
@@ -216,9 +216,10 @@ struct Known {
     is_sealed: bool,
 }
 
-fn known(db: &Connection, id: &RunId) -> rusqlite::Result<Option<Known>> {
+fn known(db: &Connection, id: &RunId) -> rusqlite::Result<Option<ExistingRun>> {
     let sql = "SELECT number, seq, cover IS NOT NULL FROM runs JOIN positions ON run = number WHERE id = ?1";
-    let known = |row: &rusqlite::Row<'_>| Ok(Known { number: row.get(0)?, seq: row.get(1)?, is_sealed: row.get(2)? });
+    let known =
+        |row: &rusqlite::Row<'_>| Ok(ExistingRun { number: row.get(0)?, seq: row.get(1)?, is_sealed: row.get(2)? });
     db.prepare_cached(sql)?.query_one([id.as_str()], known).optional()
 }
 

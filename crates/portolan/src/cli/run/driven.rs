@@ -15,7 +15,7 @@ use portolan_runtime::gates::CheckWorkspace;
 use portolan_runtime::graphs::GraphVersion;
 use portolan_runtime::script::{Recording, Tester};
 use portolan_runtime::servers::Servers;
-use portolan_runtime::service::{Finished, Function, FunctionRun, How, Open, Options, Service, ServiceError};
+use portolan_runtime::service::{Function, FunctionResult, FunctionRun, How, Open, Options, Service, ServiceError};
 use portolan_runtime::states::{ModelBindings, Workers};
 use portolan_runtime::store::RunId;
 use portolan_runtime::tools::{CallRecorder, HeldCalls, RecordedAnswers, Tools};
@@ -76,7 +76,7 @@ pub(in crate::cli) struct Look<'l> {
 /// The result of a drive.
 pub(in crate::cli) struct Over {
     /// The outcome of the run. `None` if it was left where it was.
-    pub(in crate::cli) finished: Option<Finished>,
+    pub(in crate::cli) finished: Option<FunctionResult>,
     /// The trace of each node, if requested.
     pub(in crate::cli) rows: Option<Vec<TraceRow>>,
 }
@@ -85,7 +85,7 @@ pub(in crate::cli) struct Over {
 pub(in crate::cli) async fn drive(
     look: Look<'_>,
     tools: Tools,
-    begin: impl AsyncFnOnce(How) -> Result<Finished, ServiceError>,
+    begin: impl AsyncFnOnce(How) -> Result<FunctionResult, ServiceError>,
 ) -> Result<Over, ServiceError> {
     let Look { output, workflow, hidden, control, steps: stepping, trace, cast, ground, kept, servers } = look;
     let shown = !output.is_json() && !stepping;
@@ -261,7 +261,7 @@ fn record(
     driven: &PreparedRun<'_>,
     recorder: &CallRecorder,
     path: &Path,
-    finished: &Finished,
+    finished: &FunctionResult,
     hidden: &Redaction,
 ) -> anyhow::Result<()> {
     let output = driven.output;

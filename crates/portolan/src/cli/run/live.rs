@@ -9,7 +9,7 @@ use portolan_core::graph::{Kind, State, Workflow};
 use portolan_core::present::{Redaction, way};
 use portolan_core::run::{Attempt, Done, KeyResultOutcome, ModelActivity, ModelStateChange, Spend};
 use portolan_core::value::NodeId;
-use portolan_runtime::drive::Talked;
+use portolan_runtime::drive::WorkingStateChange;
 
 use crate::cli::Output;
 use crate::cli::output::{Paint, one_line};
@@ -40,7 +40,7 @@ impl Live {
     }
 
     /// Returns the lines for a change. The events of the run have everything else.
-    pub(super) fn lines(&mut self, talked: &Talked<'_>) -> Vec<String> {
+    pub(super) fn lines(&mut self, talked: &WorkingStateChange<'_>) -> Vec<String> {
         let name = way(talked.path, talked.node);
         // Changes of one batch come one by one, each with the usage before all of them.
         if talked.spent != self.before {
@@ -95,7 +95,7 @@ impl Live {
         })
     }
 
-    fn asks(&mut self, name: &str, talked: &Talked<'_>, message: &Message) -> Vec<String> {
+    fn asks(&mut self, name: &str, talked: &WorkingStateChange<'_>, message: &Message) -> Vec<String> {
         let mut lines = Vec::new();
         for call in &message.tool_calls {
             self.asked.insert((name.to_owned(), call.id.clone()), call.name.clone());
@@ -108,7 +108,7 @@ impl Live {
         lines
     }
 
-    fn used(&mut self, name: &str, talked: &Talked<'_>, (call, done): (&str, &Done)) -> Option<String> {
+    fn used(&mut self, name: &str, talked: &WorkingStateChange<'_>, (call, done): (&str, &Done)) -> Option<String> {
         let indent = indent(talked);
         let tool = self.asked.remove(&(name.to_owned(), call.to_owned())).unwrap_or_else(|| call.to_owned());
         match done {
@@ -123,7 +123,7 @@ impl Live {
     }
 
     /// Returns the lines for the end of an attempt: each key result, and the usage so far.
-    fn over(&mut self, name: &str, talked: &Talked<'_>, attempt: &Attempt, held: bool) -> Vec<String> {
+    fn over(&mut self, name: &str, talked: &WorkingStateChange<'_>, attempt: &Attempt, held: bool) -> Vec<String> {
         let mut lines: Vec<String> = attempt.found.iter().map(|found| self.result(talked, found)).collect();
         let spent = self.total().map(|total| format!("; {total}")).unwrap_or_default();
         let name = one_line(name);
@@ -141,7 +141,7 @@ impl Live {
         lines
     }
 
-    fn result(&self, talked: &Talked<'_>, found: &KeyResultOutcome) -> String {
+    fn result(&self, talked: &WorkingStateChange<'_>, found: &KeyResultOutcome) -> String {
         let (mark, paint) = if found.met { ("✓", Paint::Good) } else { ("✗", Paint::Bad) };
         let reason = self.hidden.text(&clip(&found.reason));
         let reason = if reason.is_empty() { String::new() } else { format!("  {}", one_line(&reason)) };
@@ -150,7 +150,7 @@ impl Live {
 }
 
 /// Returns the prefix of a state's lines. In a branch it has the state's name, since states run in parallel.
-fn indent(talked: &Talked<'_>) -> String {
+fn indent(talked: &WorkingStateChange<'_>) -> String {
     match talked.path.0.as_slice() {
         [] => "  ".to_owned(),
         _ => format!("  {}: ", one_line(&way(talked.path, talked.node))),

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stdout};
 use portolan_core::present::{Redaction, TraceRow};
 use portolan_core::run::Fault;
 use portolan_runtime::drive::Outcome;
-use portolan_runtime::service::Finished;
+use portolan_runtime::service::FunctionResult;
 use serde_json::{Value, json};
 
 use super::waterfall;
@@ -15,7 +15,7 @@ use crate::cli::{Exit, Output};
 /// The outcome of a run, with the trace and the redaction of its output.
 pub(in crate::cli) struct OutcomeReport<'t> {
     /// How the run ended.
-    pub(in crate::cli) finished: &'t Finished,
+    pub(in crate::cli) finished: &'t FunctionResult,
     /// The trace of each node, if requested.
     pub(in crate::cli) rows: Option<Vec<TraceRow>>,
     /// The values to mask.

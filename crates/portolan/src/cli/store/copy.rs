@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 use portolan_core::value::Timestamp;
 use portolan_runtime::service::Service;
-use portolan_runtime::store::{ExportError, Exported, LeftOuts, RunId, Selection};
+use portolan_runtime::store::{ExportError, ExportResult, LeftOuts, RunId, Selection};
 use serde_json::json;
 
 use super::verify::are;
@@ -71,8 +71,8 @@ pub(super) async fn export(output: Output, service: &Service, args: &Export) -> 
     Ok(if exported.left_out.count > accepted { Exit::Failed } else { Exit::Done })
 }
 
-fn report(output: Output, args: &Export, exported: &Exported) -> anyhow::Result<()> {
-    let Exported { runs, records, definitions, left_out } = exported;
+fn report(output: Output, args: &Export, exported: &ExportResult) -> anyhow::Result<()> {
+    let ExportResult { runs, records, definitions, left_out } = exported;
     let file = args.file.as_ref().map(|file| file.display().to_string());
     if let (Some(file), true) = (&file, output.is_json()) {
         return output.json(&json!({

@@ -5,7 +5,7 @@ use std::time::Duration;
 use portolan_core::diagnostic::{clip, list};
 use portolan_core::dialect::editing::{FormField, Forms, NodeForm};
 use portolan_core::graph::{Edge, Graph, Node, Trigger};
-use portolan_runtime::author::{Edit, Edited, Whole, edge_names};
+use portolan_runtime::author::{Edit, EditResult, Whole, edge_names};
 use portolan_runtime::definition::DefinitionError;
 use portolan_runtime::service::ServiceError;
 use rmcp::model::CallToolResult;
@@ -181,7 +181,7 @@ pub(super) async fn edit(server: &Server, mut arguments: Arguments) -> Result<Ca
     Ok(told(&edited, is_trial))
 }
 
-fn told(edited: &Edited, is_trial: bool) -> CallToolResult {
+fn told(edited: &EditResult, is_trial: bool) -> CallToolResult {
     let mut message = match (edited.files.is_empty(), is_trial) {
         (true, _) => "the edit changes nothing",
         (false, true) => "the edit is possible; nothing was written",
@@ -204,7 +204,7 @@ fn told(edited: &Edited, is_trial: bool) -> CallToolResult {
 }
 
 /// Returns the changes of an edit as a unified diff.
-fn difference(edited: &Edited) -> String {
+fn difference(edited: &EditResult) -> String {
     let mut all = String::new();
     for (name, before, after) in &edited.files {
         let side = |text: &Option<String>| if text.is_some() { name.as_str() } else { "/dev/null" };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use portolan_core::diagnostic::clip;
 use portolan_gates::Decision;
-use portolan_runtime::gateway::{Gateway, GatewayCall, JudgedCall, OfferedTool, Parked};
+use portolan_runtime::gateway::{Gateway, GatewayCall, JudgedCall, OfferedTool, ParkResult};
 use portolan_runtime::servers::CallError;
 use portolan_runtime::service::{Caller, Request, Service, ServiceError, View};
 use rmcp::model::{
@@ -124,7 +124,7 @@ impl Server {
     /// for a person, and the remedies say so.
     async fn is_allowed_before(&self, judged: &mut JudgedCall) -> Result<bool, ServiceError> {
         match self.gateway.park(judged).await {
-            Ok(Parked::Allowed(person)) => {
+            Ok(ParkResult::Allowed(person)) => {
                 self.gateway.allowed_by_person(judged, &person).await?;
                 Ok(true)
             }
@@ -220,14 +220,14 @@ fn typed<T: DeserializeOwned>(what: &str, result: Value) -> Result<T, ServiceErr
 }
 
 /// Returns what is to be done about a call that waits for a person, or was refused by one.
-fn told(parked: Result<Parked, ServiceError>) -> String {
+fn told(parked: Result<ParkResult, ServiceError>) -> String {
     match parked {
-        Ok(Parked::Waits(token)) => format!(
+        Ok(ParkResult::Waits(token)) => format!(
             "a person must allow it: they see it with `portolan gate waiting`, and allow it with \
              `portolan gate allow {token}`; then make the same call again, which passes once"
         ),
-        Ok(Parked::Refused(person)) => format!("{} has refused this call: do something else", clip(&person)),
-        Ok(Parked::Allowed(person)) => format!("{} has allowed it", clip(&person)),
+        Ok(ParkResult::Refused(person)) => format!("{} has refused this call: do something else", clip(&person)),
+        Ok(ParkResult::Allowed(person)) => format!("{} has allowed it", clip(&person)),
         Err(error) => format!("no person can be asked: {}; {}", error.message, error.help),
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use portolan_core::diagnostic::clip;
-use portolan_runtime::service::{Caller, RunLine, ServiceError, Waiting};
+use portolan_runtime::service::{Caller, PendingQuestion, RunLine, ServiceError};
 use rmcp::RoleServer;
 use rmcp::model::{
     GetPromptRequestParams, GetPromptResponse, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role,
@@ -115,7 +115,7 @@ impl Project {
             return Ok("No question waits for me in this project. Say so.".to_owned());
         }
         let mut text = "These questions wait for me. Show them to me, and do not answer them yourself:\n".to_owned();
-        for Waiting { view, .. } in waiting.iter().take(MOST_RUNS) {
+        for PendingQuestion { view, .. } in waiting.iter().take(MOST_RUNS) {
             let asked = headline(&view.situation).replace("\n\n", ": ").replace('\n', " ");
             let (run, command) = (&view.address, answer_command(view));
             let _written = write!(text, "\n* `{run}`: {asked}\n  I answer with `{command}`.");
