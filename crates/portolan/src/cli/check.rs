@@ -61,7 +61,7 @@ pub(super) struct Check {
 pub(super) fn run(args: &Check, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let project = common.project()?;
-    let Gathered { settings, graphs, files, mut unread, doubles } = gather(&args.paths);
+    let CommandLineFiles { settings, graphs, files, mut unread, doubles } = gather(&args.paths);
     let paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).collect();
     let library = Library::new(&project, &paths, args.leniency.strictness())?;
     let mut reviews: Vec<DefinitionReview> = Vec::new();
@@ -222,7 +222,7 @@ pub(super) fn refuse_files(output: &Output, name: &str, refused: DefinitionError
 
 /// The files that the command line names.
 #[derive(Default)]
-struct Gathered {
+struct CommandLineFiles {
     /// Settings files of a project's gates.
     settings: Vec<(PathBuf, Review)>,
     /// Files of functions, by path: a tool's name does not depend on the file's.
@@ -236,9 +236,9 @@ struct Gathered {
 }
 
 /// Collects the files to check. If several have the same id, all but the first get a fault.
-fn gather(paths: &[PathBuf]) -> Gathered {
+fn gather(paths: &[PathBuf]) -> CommandLineFiles {
     let mut by_id: BTreeMap<String, PathBuf> = BTreeMap::new();
-    let mut gathered = Gathered::default();
+    let mut gathered = CommandLineFiles::default();
     for path in paths {
         if let Some(faults) = of_settings(path) {
             if gathered.settings.iter().all(|(known, _)| known != path) {
@@ -268,7 +268,7 @@ fn gather(paths: &[PathBuf]) -> Gathered {
     gathered
 }
 
-impl Gathered {
+impl CommandLineFiles {
     /// Returns the workflows of a path. A folder without any is searched.
     fn found(&mut self, path: &Path) -> Vec<WorkflowFile> {
         let error = match files_at(path) {

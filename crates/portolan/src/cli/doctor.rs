@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::output::{Paint, one_line};
 use super::{Common, Exit, block_on, people};
-use crate::install::{Finding, Looking, Record, State, examine, gate, this};
+use crate::install::{ExaminationContext, Finding, Record, State, examine, gate, this};
 
 /// Check whether what was installed works.
 ///
@@ -115,7 +115,7 @@ pub(super) fn run(args: &Doctor, common: &Common) -> anyhow::Result<Exit> {
     let mut environment: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     environment.sort();
     let program = this();
-    let looking = Looking { program: program.as_deref(), variables: &environment };
+    let looking = ExaminationContext { program: program.as_deref(), variables: &environment };
     let mut findings = block_on(examine(&project, &record, looking))?;
     findings.extend(people::findings(common));
     findings.extend(task(common));

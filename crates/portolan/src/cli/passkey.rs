@@ -16,7 +16,7 @@ use super::person::{at_terminal, known};
 use super::runs::person;
 use super::signals::asked_to_end;
 use super::{Common, Exit, studio};
-use crate::web::{self, Opening};
+use crate::web::{self, StudioSettings};
 
 #[derive(Args)]
 #[group(skip)]
@@ -107,7 +107,8 @@ fn enrol(output: Output, service: Service, args: &Passkeys) -> anyhow::Result<Ex
         )));
     }
     let Actor::Person { name, .. } = person().by else { unreachable!("who sits at a terminal is a person") };
-    let opening = Opening { service: Arc::new(service), person: name, port: args.port, read_only: true, enrols: true };
+    let opening =
+        StudioSettings { service: Arc::new(service), person: name, port: args.port, read_only: true, enrols: true };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let enrolled = runtime.block_on(async {
         // From here on a signal does not end the process before it has printed the result.

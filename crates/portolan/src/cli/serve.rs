@@ -24,7 +24,7 @@ use super::output::{Output, one_line};
 use super::runs::person;
 use super::{Common, Denial, Exit, HumanArg, Leniency};
 use crate::mcp::{self, News};
-use crate::web::Opening;
+use crate::web::StudioSettings;
 
 pub(super) use http::{HttpArgs, serve as over_http};
 pub(super) use log::LogArgs;
@@ -195,9 +195,9 @@ impl Serve {
 }
 
 /// Returns the studio that is served beside the tools.
-fn page(service: &Arc<Service>) -> Opening {
+fn page(service: &Arc<Service>) -> StudioSettings {
     let Actor::Person { name, .. } = person().by else { unreachable!("who sits at a terminal is a person") };
-    Opening { service: Arc::clone(service), person: name, port: None, read_only: false, enrols: false }
+    StudioSettings { service: Arc::clone(service), person: name, port: None, read_only: false, enrols: false }
 }
 
 /// Returns the toolsets that lead agents, as far as they are chosen.

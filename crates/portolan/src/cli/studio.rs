@@ -16,7 +16,7 @@ use super::runs::person;
 use super::signals::asked_to_end;
 use super::{Common, Exit, Output};
 use crate::http::write_private;
-use crate::web::{self, Opening};
+use crate::web::{self, StudioSettings};
 
 /// See definitions and runs in the browser.
 ///
@@ -46,7 +46,7 @@ pub(super) fn run(args: Studio, common: &Common) -> anyhow::Result<Exit> {
     let service = Arc::new(Service::new(options)?);
     let Actor::Person { name, .. } = person().by else { unreachable!("who sits at a terminal is a person") };
     let (port, read_only) = (args.port, args.read_only);
-    let opening = Opening { service: Arc::clone(&service), person: name, port, read_only, enrols: false };
+    let opening = StudioSettings { service: Arc::clone(&service), person: name, port, read_only, enrols: false };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let listening = web::listen(opening).await?;
@@ -63,7 +63,7 @@ pub(super) fn run(args: Studio, common: &Common) -> anyhow::Result<Exit> {
     })
 }
 
-fn tell(output: &Output, listening: &web::Listening, unwritten: Option<&ServiceError>) -> anyhow::Result<()> {
+fn tell(output: &Output, listening: &web::StudioServer, unwritten: Option<&ServiceError>) -> anyhow::Result<()> {
     if output.is_json() {
         let shows = listening.only_shows();
         output.json(&json!({ "address": listening.address(), "base": listening.base(), "onlyShows": shows }))?;

@@ -12,7 +12,7 @@ use super::{Cli, Common, Verb, guard, hook};
 
 #[derive(Parser)]
 #[command(name = "portolan", disable_help_flag = true, disable_help_subcommand = true)]
-struct Waited {
+struct HookCli {
     #[command(subcommand)]
     verb: WaitedFor,
     #[command(flatten)]
@@ -30,7 +30,7 @@ pub(super) fn command(words: &[OsString]) -> Option<Cli> {
     if !matches!(words.get(1)?.to_str()?, "hook" | "guard") {
         return None;
     }
-    let waited = Waited::try_parse_from(words).ok()?;
+    let waited = HookCli::try_parse_from(words).ok()?;
     let verb = match waited.verb {
         WaitedFor::Hook(args) => Verb::Hook(args),
         WaitedFor::Guard(args) => Verb::Guard(args),

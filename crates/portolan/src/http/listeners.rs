@@ -88,7 +88,8 @@ impl Listeners {
         for socket in self.sockets {
             let mut ending = ending.clone();
             let connections = Arc::clone(&connections);
-            let serving = Serving { app: app.clone(), http: http.clone(), connections, tls: self.tls.clone() };
+            let serving =
+                ConnectionContext { app: app.clone(), http: http.clone(), connections, tls: self.tls.clone() };
             accepting.spawn(async move {
                 // Without a sender no end is announced: serve until the task is dropped.
                 let ended = async {
@@ -115,7 +116,7 @@ impl Listeners {
 
 /// What the connections of a socket need.
 #[derive(Clone)]
-struct Serving {
+struct ConnectionContext {
     app: Router,
     http: http1::Builder,
     connections: Arc<GracefulShutdown>,
@@ -123,7 +124,7 @@ struct Serving {
 }
 
 /// Serves each connection in a task of its own, for ever.
-async fn accept(socket: &TcpListener, serving: Serving) {
+async fn accept(socket: &TcpListener, serving: ConnectionContext) {
     loop {
         match socket.accept().await {
             Ok((stream, _address)) => greet(stream, &serving),
@@ -135,7 +136,7 @@ async fn accept(socket: &TcpListener, serving: Serving) {
     }
 }
 
-fn greet(stream: TcpStream, serving: &Serving) {
+fn greet(stream: TcpStream, serving: &ConnectionContext) {
     // Answers are small, and are not held back for more of them. Without this option they are only slower.
     let _slower = stream.set_nodelay(true);
     let Some(tls) = serving.tls.clone() else { return serve_connection(stream, serving) };
@@ -145,11 +146,11 @@ fn greet(stream: TcpStream, serving: &Serving) {
     tokio::spawn(async move {
         let Ok(Ok(stream)) = timeout(GREETING_PATIENCE, tls.accept(stream)).await else { return };
         let Some(connections) = connections.upgrade() else { return };
-        serve_connection(stream, &Serving { app, http, connections, tls: None });
+        serve_connection(stream, &ConnectionContext { app, http, connections, tls: None });
     });
 }
 
-fn serve_connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, serving: &Serving) {
+fn serve_connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: S, serving: &ConnectionContext) {
     let app = TowerToHyperService::new(serving.app.clone());
     let connection = serving.http.serve_connection(TokioIo::new(stream), app);
     // A connection that ends with an error has no one to report it to.

@@ -30,7 +30,7 @@ impl Refusal {
     /// Returns the error as responses contain it.
     pub(crate) fn told(&self) -> impl Serialize + use<> {
         #[derive(Serialize)]
-        struct Told {
+        struct RefusalBody {
             code: &'static str,
             message: String,
             help: String,
@@ -38,7 +38,7 @@ impl Refusal {
             accepted: Vec<String>,
         }
         let ServiceError { code, message, help, accepted, .. } = (*self.error).clone();
-        Told { code, message, help, accepted }
+        RefusalBody { code, message, help, accepted }
     }
 }
 

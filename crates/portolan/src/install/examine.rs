@@ -54,7 +54,7 @@ impl Finding {
 
 /// The context of an examination.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Looking<'a> {
+pub(crate) struct ExaminationContext<'a> {
     /// The program that hooks should run. `None` skips this check.
     pub(crate) program: Option<&'a Path>,
     /// The names of the variables in the environment.
@@ -62,7 +62,7 @@ pub(crate) struct Looking<'a> {
 }
 
 /// Examines everything that was installed in a project.
-pub(crate) async fn examine(project: &Path, record: &Record, looking: Looking<'_>) -> Vec<Finding> {
+pub(crate) async fn examine(project: &Path, record: &Record, looking: ExaminationContext<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for host in Host::ALL {
         if record.of(host.name()).next().is_none() {

@@ -32,7 +32,7 @@ pub(super) struct Moved {
 }
 
 /// A host's file without the servers that the gate offers instead.
-pub(super) struct Taken {
+pub(super) struct StrippedFile {
     pub(super) text: String,
     pub(super) moved: Moved,
     /// The servers in the form that the gate reads.
@@ -68,7 +68,7 @@ pub(super) fn arguments(project: &Path) -> Vec<String> {
 }
 
 /// Takes the servers out of a host's file. Those that the gate could not start stay.
-pub(super) fn take(host: Host, key: &str, project: &Path, text: Option<&str>) -> anyhow::Result<Taken> {
+pub(super) fn take(host: Host, key: &str, project: &Path, text: Option<&str>) -> anyhow::Result<StrippedFile> {
     let text = text.unwrap_or_default();
     let all = splice::parsed(text).map_err(anyhow::Error::msg)?[key].as_object().cloned().unwrap_or_default();
     ensure!(!all.contains_key(OWN), "it has your own entry `{OWN}`: rename or remove it first");
@@ -85,7 +85,7 @@ pub(super) fn take(host: Host, key: &str, project: &Path, text: Option<&str>) ->
     ensure!(!servers.is_empty(), "it has no server that could be moved behind the gate: add one first{}", said(&notes));
     let parts: Vec<Part> = originals.iter().map(|(name, value)| part(key, name, value)).collect();
     let rest = splice::cut(text, &parts, |_, _| true).map_err(anyhow::Error::msg)?;
-    Ok(Taken { text: rest, moved: Moved { before: text.to_owned(), servers: originals }, servers, notes })
+    Ok(StrippedFile { text: rest, moved: Moved { before: text.to_owned(), servers: originals }, servers, notes })
 }
 
 fn said(notes: &[String]) -> String {
@@ -96,7 +96,7 @@ fn part(key: &str, name: &str, value: &Value) -> Part {
     Part { within: vec![key.to_owned()], key: Some(name.to_owned()), value: value.clone() }
 }
 
-impl Taken {
+impl StrippedFile {
     /// Returns the text of the file that the gate reads.
     pub(super) fn file(&self) -> String {
         format!("{:#}\n", json!({ "mcpServers": self.servers }))

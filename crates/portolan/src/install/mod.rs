@@ -26,7 +26,7 @@ use files::{Chain, Step};
 use hosts::{Content, HostFile};
 use record::InstalledFile;
 
-pub(crate) use examine::{Finding, Looking, State, examine};
+pub(crate) use examine::{ExaminationContext, Finding, State, examine};
 pub(crate) use program::{program, this};
 pub(crate) use record::Record;
 

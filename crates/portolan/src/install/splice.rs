@@ -28,7 +28,7 @@ pub(super) struct Inserted {
 }
 
 /// A text with inserted parts.
-pub(super) struct Spliced {
+pub(super) struct SplicedText {
     pub(super) text: String,
     pub(super) inserted: Vec<Inserted>,
     /// The parts that were there already, which are the user's own.
@@ -39,7 +39,7 @@ pub(super) struct Spliced {
 const MAX_DEPTH: usize = 64;
 
 /// Inserts parts into a text, which may be empty.
-pub(super) fn put(text: &str, parts: &[Part]) -> Result<Spliced, String> {
+pub(super) fn put(text: &str, parts: &[Part]) -> Result<SplicedText, String> {
     let root = parse(text)?;
     let mut present = Vec::new();
     for part in parts {
@@ -52,7 +52,7 @@ pub(super) fn put(text: &str, parts: &[Part]) -> Result<Spliced, String> {
     if inserted.iter().any(|piece| !piece.removed.trim().is_empty()) {
         return Err("it cannot be edited without changing your own entries".to_owned());
     }
-    Ok(Spliced { text: made, inserted, present })
+    Ok(SplicedText { text: made, inserted, present })
 }
 
 /// Adds a part. Returns `false` if its place is taken.

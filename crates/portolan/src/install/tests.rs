@@ -339,7 +339,8 @@ fn the_plug_in_of_opencode_lets_nothing_through_but_a_clear_yes() {
 fn what_no_longer_refuses_is_found() {
     let look = |project: &Project| -> Vec<String> {
         let record = Record::load(&project.path()).expect("a record");
-        let findings = crate::cli::block_on(examine(&project.path(), &record, Looking::default())).expect("a runtime");
+        let findings =
+            crate::cli::block_on(examine(&project.path(), &record, ExaminationContext::default())).expect("a runtime");
         findings.iter().map(|finding| format!("{:?} {}", finding.state, finding.message)).collect()
     };
     let deny = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}"#;
@@ -377,7 +378,8 @@ fn git_hooks_that_git_passes_over_are_found() {
     project.go(Target::Git, Direction::Install);
     let wrong = || -> Vec<String> {
         let record = Record::load(&project.path()).expect("a record");
-        let findings = crate::cli::block_on(examine(&project.path(), &record, Looking::default())).expect("a runtime");
+        let findings =
+            crate::cli::block_on(examine(&project.path(), &record, ExaminationContext::default())).expect("a runtime");
         findings.into_iter().filter(|finding| finding.state == State::Wrong).map(|finding| finding.message).collect()
     };
     assert_eq!(wrong(), Vec::<String>::new());

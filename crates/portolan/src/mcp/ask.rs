@@ -46,7 +46,7 @@ const MAX_QUESTIONS: usize = 64;
 /// The name of the single input.
 const INPUT: &str = "answer";
 
-pub(super) enum Asking {
+pub(super) enum AskResult {
     Answered(Answer),
     Declined,
     Pending(InputRequiredResult),
@@ -75,13 +75,13 @@ pub(super) async fn ask(
     question: &Question,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-) -> Result<Asking, ServiceError> {
+) -> Result<AskResult, ServiceError> {
     let Question { about, message, answers } = question;
     let form = form(message.clone(), answers)?;
     let result = if stateless(context) {
         match brought(asked, request, about) {
             Some(result) => result,
-            None => return Ok(Asking::Pending(hand_out(asked, form, about.clone()))),
+            None => return Ok(AskResult::Pending(hand_out(asked, form, about.clone()))),
         }
     } else {
         context.peer.create_elicitation(form).await.map_err(|error| {
@@ -93,8 +93,8 @@ pub(super) async fn ask(
         })?
     };
     Ok(match chosen(&result, answers) {
-        Some((word, note)) => Asking::Answered(Answer { word, note, caller: user(sender::principal(context)) }),
-        None => Asking::Declined,
+        Some((word, note)) => AskResult::Answered(Answer { word, note, caller: user(sender::principal(context)) }),
+        None => AskResult::Declined,
     })
 }
 

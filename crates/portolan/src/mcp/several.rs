@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 use super::connection::serve_stdio;
-use super::toolset::{Answer, Completion, Listing, Manners, Messages, Text, Toolset, Work};
+use super::toolset::{Answer, Completion, Manners, Messages, Text, ToolsFuture, Toolset, Work};
 use super::transport::Bounds;
 use crate::http::Scope;
 
@@ -137,7 +137,7 @@ impl Toolset for Several {
         self.sets.iter().flat_map(|set| set.tools()).filter(|tool| seen.insert(tool.name.clone())).collect()
     }
 
-    fn open_tools(&self) -> Listing<'_> {
+    fn open_tools(&self) -> ToolsFuture<'_> {
         Box::pin(async {
             let (mut seen, mut tools) = (BTreeSet::new(), Vec::new());
             for set in &self.sets {

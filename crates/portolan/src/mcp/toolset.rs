@@ -26,7 +26,7 @@ pub(super) type Text<'a> = Pin<Box<dyn Future<Output = Option<Result<ReadResourc
 pub(super) type Messages<'a> = Pin<Box<dyn Future<Output = Option<Result<GetPromptResponse, ErrorData>>> + Send + 'a>>;
 
 /// The future tools of a list.
-pub(super) type Listing<'a> = Pin<Box<dyn Future<Output = Vec<Tool>> + Send + 'a>>;
+pub(super) type ToolsFuture<'a> = Pin<Box<dyn Future<Output = Vec<Tool>> + Send + 'a>>;
 
 /// The future values that complete an argument, at most as many as the specification allows.
 pub(super) type Completion<'a> = Pin<Box<dyn Future<Output = CompletionInfo> + Send + 'a>>;
@@ -64,7 +64,7 @@ pub(super) trait Toolset: Send + Sync {
     fn tools(&self) -> Vec<Tool>;
 
     /// Returns the tools for a client whose list may depend on the position of runs.
-    fn open_tools(&self) -> Listing<'_> {
+    fn open_tools(&self) -> ToolsFuture<'_> {
         Box::pin(async { self.tools() })
     }
 

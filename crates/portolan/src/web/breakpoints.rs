@@ -25,7 +25,7 @@ pub(super) struct Conditional {
 
 /// A breakpoint as the page shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Broken {
+pub(super) struct BreakpointView {
     node: String,
     when: Option<String>,
 }
@@ -69,6 +69,6 @@ fn no_condition(node: &str, when: &str, fault: &ParseFault) -> ServiceError {
 }
 
 /// Converts a breakpoint for the page.
-pub(super) fn broken(breakpoint: &Breakpoint) -> Broken {
-    Broken { node: breakpoint.node().to_owned(), when: breakpoint.condition().map(str::to_owned) }
+pub(super) fn broken(breakpoint: &Breakpoint) -> BreakpointView {
+    BreakpointView { node: breakpoint.node().to_owned(), when: breakpoint.condition().map(str::to_owned) }
 }

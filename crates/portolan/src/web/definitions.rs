@@ -195,7 +195,7 @@ struct Whole<'s> {
     /// The form of an edge's condition. `None` if no edge has one.
     condition: Option<&'static FormField>,
     #[serde(flatten)]
-    checked: Checked,
+    checked: TextAnalysis,
 }
 
 #[derive(Serialize)]
@@ -238,7 +238,7 @@ fn asks(graphs: &BTreeMap<String, Graph>, root: &str) -> Vec<String> {
 
 /// The analysis of a text.
 #[derive(Serialize)]
-pub(super) struct Checked {
+pub(super) struct TextAnalysis {
     /// Whether the text parsed far enough to be drawn.
     sound: bool,
     drawing: Option<Drawing>,
@@ -378,7 +378,7 @@ pub(super) async fn check(
     State(studio): State<Arc<Studio>>,
     InPath(id): InPath<String>,
     Body(wanted): Body<DefinitionRequest>,
-) -> Answer<Checked> {
+) -> Answer<TextAnalysis> {
     let told = tokio::task::spawn_blocking(move || {
         let begun = Instant::now();
         let library = studio.service.library();
@@ -399,7 +399,7 @@ fn checked(
     root: Option<&str>,
     folds: &Folds,
     begun: Instant,
-) -> Checked {
+) -> TextAnalysis {
     let root = root.or(sketch.roots.first().map(String::as_str));
     let places = Places::of(&sketch.source, files.iter().map(|(name, _)| name.as_str()).collect());
     let graph = root.and_then(|root| sketch.graphs.get(root));
@@ -421,7 +421,7 @@ fn checked(
     let own = Own { values: forms.map(|forms| forms.own()).unwrap_or_default() };
     let took = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
     let (sound, about) = (drawing.is_some(), about.unwrap_or_default());
-    Checked { sound, drawing, edges, problems, undecided, about, own, took }
+    TextAnalysis { sound, drawing, edges, problems, undecided, about, own, took }
 }
 
 /// Returns the findings of the proof about all runs, or none if the definition has errors, and whether it was not
@@ -453,11 +453,11 @@ pub(super) struct Editing {
 
 /// A definition after an edit operation. Nothing is written to disk.
 #[derive(Serialize)]
-pub(super) struct Edited {
+pub(super) struct EditResponse {
     files: Vec<FileText>,
     select: Option<String>,
     #[serde(flatten)]
-    checked: Checked,
+    checked: TextAnalysis,
 }
 
 /// Applies an edit operation to the definition as the page has it.
@@ -465,7 +465,7 @@ pub(super) async fn edit(
     State(studio): State<Arc<Studio>>,
     InPath(id): InPath<String>,
     Body(wanted): Body<Editing>,
-) -> Answer<Edited> {
+) -> Answer<EditResponse> {
     let told = tokio::task::spawn_blocking(move || {
         let begun = Instant::now();
         let library = studio.service.library();
@@ -484,7 +484,7 @@ pub(super) async fn edit(
         let after = library.sketch(&id, Some(files.clone()))?;
         let root = root.filter(|root| after.graphs.contains_key(*root));
         let checked = checked(library, &after, &files, root, &folds, begun);
-        Ok(Edited { files: told_files(library, files), select: done.select, checked })
+        Ok(EditResponse { files: told_files(library, files), select: done.select, checked })
     });
     Ok(Json(told.await.map_err(broken)??))
 }

@@ -77,7 +77,7 @@ pub(super) async fn field(
     Body(wanted): Body<EvaluateRequest>,
 ) -> Answer<EvaluateResponse> {
     let past = match &wanted.with.run {
-        Some(run) => Some(Recorded::of(&studio, run, wanted.with.seq).await?),
+        Some(run) => Some(RecordedRun::of(&studio, run, wanted.with.seq).await?),
         None => None,
     };
     let told = tokio::task::spawn_blocking(move || {
@@ -118,14 +118,14 @@ fn graph_of<'g>(graphs: &'g BTreeMap<String, Graph>, root: &'g Graph, drawn: &st
 }
 
 /// A run up to one of its records.
-struct Recorded {
+struct RecordedRun {
     definition: Arc<Definition>,
     hidden: Redaction,
     records: Vec<Record>,
 }
 
-impl Recorded {
-    async fn of(studio: &Studio, run: &str, seq: Option<u64>) -> Result<Recorded, Refusal> {
+impl RecordedRun {
+    async fn of(studio: &Studio, run: &str, seq: Option<u64>) -> Result<RecordedRun, Refusal> {
         let past = studio.past(run).await?;
         let (definition, hidden, head) = {
             let past = past.lock().await;
@@ -133,7 +133,7 @@ impl Recorded {
         };
         let last = usize::try_from(seq.unwrap_or(head).min(head)).unwrap_or(usize::MAX);
         let records = studio.service.page(&address(run)?, 0, last).await?;
-        Ok(Recorded { definition, hidden, records })
+        Ok(RecordedRun { definition, hidden, records })
     }
 
     /// Evaluates at the last moment at which the node's workflow was active.

@@ -12,7 +12,7 @@ use super::{Pasts, Studio, routes};
 use crate::http::{Access, Beside, Holders, Listeners, random_token};
 
 /// The settings of a studio.
-pub(crate) struct Opening {
+pub(crate) struct StudioSettings {
     pub(crate) service: Arc<Service>,
     /// The name of the person who uses it.
     pub(crate) person: String,
@@ -24,7 +24,7 @@ pub(crate) struct Opening {
 }
 
 /// A studio that listens.
-pub(crate) struct Listening {
+pub(crate) struct StudioServer {
     studio: Arc<Studio>,
     listeners: Listeners,
 }
@@ -33,25 +33,25 @@ pub(crate) struct Listening {
 ///
 /// # Errors
 /// The port is taken, the system provides no random bytes, or the process that started this one cannot be determined.
-pub(crate) async fn listen(opening: Opening) -> Result<Listening, ServiceError> {
+pub(crate) async fn listen(opening: StudioSettings) -> Result<StudioServer, ServiceError> {
     let listeners = Listeners::on_loopback(opening.port).await?;
     let studio = Studio::new(opening, "http", listeners.port())?;
-    Ok(Listening { studio: Arc::new(studio), listeners })
+    Ok(StudioServer { studio: Arc::new(studio), listeners })
 }
 
 /// Returns the page for another server of this machine to serve at `port`, and the page's address.
 ///
 /// # Errors
 /// As those of [`listen`].
-pub(crate) fn beside(opening: Opening, scheme: &str, port: u16) -> Result<(Beside, String), ServiceError> {
+pub(crate) fn beside(opening: StudioSettings, scheme: &str, port: u16) -> Result<(Beside, String), ServiceError> {
     let studio = Arc::new(Studio::new(opening, scheme, port)?);
     let address = format!("{}/#token={}", studio.origin, studio.token());
     Ok((Beside { router: routes::router(&studio), ending: studio.ending.clone() }, address))
 }
 
 impl Studio {
-    fn new(opening: Opening, scheme: &str, port: u16) -> Result<Studio, ServiceError> {
-        let Opening { service, person, read_only, enrols, .. } = opening;
+    fn new(opening: StudioSettings, scheme: &str, port: u16) -> Result<Studio, ServiceError> {
+        let StudioSettings { service, person, read_only, enrols, .. } = opening;
         let told_by = service.people().told_by()?;
         Ok(Studio {
             service,
@@ -75,7 +75,7 @@ impl Studio {
     }
 }
 
-impl Listening {
+impl StudioServer {
     /// Returns the page's address, with the token in its fragment, which browsers do not send to servers.
     pub(crate) fn address(&self) -> String {
         match self.studio.enrolled {
@@ -113,7 +113,7 @@ impl Listening {
     /// # Errors
     /// The system accepts no more connections.
     pub(crate) async fn serve(self, end: impl Future<Output = ()>) -> io::Result<()> {
-        let Listening { studio, listeners, .. } = self;
+        let StudioServer { studio, listeners, .. } = self;
         let serving = listeners.serve(routes::router(&studio), studio.ending.subscribe());
         let ended = async {
             end.await;

@@ -41,7 +41,7 @@ use portolan_runtime::people::{Challenges, Passkey};
 use portolan_runtime::service::{Caller, Past, Service};
 use tokio::sync::{Mutex, broadcast, watch};
 
-pub(crate) use listen::{Listening, Opening, beside, listen};
+pub(crate) use listen::{StudioServer, StudioSettings, beside, listen};
 
 use crate::http::Access;
 

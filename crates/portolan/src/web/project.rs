@@ -18,7 +18,7 @@ use super::answer::{Answer, Body};
 use super::definitions::broken;
 use super::{Studio, inbox};
 use crate::http::Refusal;
-use crate::install::{Looking, Record, examine, this};
+use crate::install::{ExaminationContext, Record, examine, this};
 
 /// Returns the project's summary.
 pub(super) async fn one(State(studio): State<Arc<Studio>>) -> Answer<Value> {
@@ -115,7 +115,7 @@ pub(super) async fn hooks(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let mut environment: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
     environment.sort();
     let program = this();
-    let looking = Looking { program: program.as_deref(), variables: &environment };
+    let looking = ExaminationContext { program: program.as_deref(), variables: &environment };
     let findings = examine(project, &record, looking).await;
     Ok(Json(json!({ "installed": !record.files.is_empty(), "findings": findings })))
 }

@@ -26,7 +26,7 @@ pub(super) struct SaveRequest {
 
 /// A test that was written.
 #[derive(Serialize)]
-pub(super) struct Saved {
+pub(super) struct SaveResponse {
     /// The file, relative to the project's folder if it lies in there.
     file: String,
     /// The complete text.
@@ -41,7 +41,7 @@ pub(super) async fn save(
     State(studio): State<Arc<Studio>>,
     InPath(run): InPath<String>,
     Body(wanted): Body<SaveRequest>,
-) -> Answer<Saved> {
+) -> Answer<SaveResponse> {
     let past = studio.past(&run).await?;
     let (pinned, hidden, trail) = {
         let past = past.lock().await;
@@ -55,7 +55,7 @@ pub(super) async fn save(
     let stored = SavedRun { graph: &graph, definition: &definition, run: held, records: &records, hidden: &hidden };
     let saved = stored.save(&wanted.name, &Tester::beside(&studio.service)?).await?;
     let file = shown_name(studio.service.library(), &saved.file.to_string_lossy());
-    Ok(Json(Saved { file, text: saved.text, created: saved.created, redacted: saved.redacted }))
+    Ok(Json(SaveResponse { file, text: saved.text, created: saved.created, redacted: saved.redacted }))
 }
 
 /// Finds the file whose definition is exactly the run's.

@@ -120,14 +120,14 @@ pub(super) struct NamedServer {
 }
 
 /// A server that was started for one request.
-struct Started {
+struct StartedServer {
     servers: Servers,
     name: String,
     hidden: Redaction,
 }
 
-impl Started {
-    async fn of(studio: &Arc<Studio>, wanted: NamedServer) -> Result<Started, Refusal> {
+impl StartedServer {
+    async fn of(studio: &Arc<Studio>, wanted: NamedServer) -> Result<StartedServer, Refusal> {
         studio.may_change()?;
         let NamedServer { definition, server } = wanted;
         let asking = Arc::clone(studio);
@@ -137,7 +137,7 @@ impl Started {
         let name = setup.server.name.clone();
         let options =
             PoolOptions { handshake_timeout: LONGEST, max_message: LARGEST, grace: GRACE, ..PoolOptions::default() };
-        Ok(Started { servers: Servers::new(vec![setup], options), name, hidden })
+        Ok(StartedServer { servers: Servers::new(vec![setup], options), name, hidden })
     }
 
     fn failed(&self, error: &CallError) -> Refusal {
@@ -167,7 +167,7 @@ impl Studio {
 
 /// Lists the tools of a server, with their input schemas.
 pub(super) async fn tools(State(studio): State<Arc<Studio>>, Body(wanted): Body<NamedServer>) -> Answer<Value> {
-    let started = Started::of(&studio, wanted).await?;
+    let started = StartedServer::of(&studio, wanted).await?;
     let listed = tokio::time::timeout(LONGEST * 2, started.servers.tools(&started.name)).await;
     let told = match listed {
         Ok(Ok(tools)) => {
@@ -199,7 +199,7 @@ pub(super) struct Called {
 /// Calls a tool once.
 pub(super) async fn call(State(studio): State<Arc<Studio>>, Body(wanted): Body<Called>) -> Answer<Value> {
     let Called { definition, server, tool, arguments } = wanted;
-    let started = Started::of(&studio, NamedServer { definition, server }).await?;
+    let started = StartedServer::of(&studio, NamedServer { definition, server }).await?;
     let begun = Instant::now();
     let called = started.servers.call(ToolCall {
         server: &started.name,

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Body, InPath};
-use super::breakpoints::{BreakpointRef, Broken, breakpoints, broken};
+use super::breakpoints::{BreakpointRef, BreakpointView, breakpoints, broken};
 use super::replies::{Answers, answers_of, faulty, left, tools, written};
 use super::runs::address;
 use super::{Live, ModelChunk, Studio};
@@ -57,7 +57,7 @@ pub(super) struct TryRequest {
 
 /// A trial run of a function while it is driven.
 #[derive(Clone)]
-pub(super) struct Trying {
+pub(super) struct TrialRun {
     control: Control,
     how: How,
     /// The given answers to its calls, if any.
@@ -70,7 +70,7 @@ pub(super) struct Trying {
 }
 
 /// The trial runs by their handles.
-pub(super) type Tries = std::sync::Mutex<BTreeMap<String, Trying>>;
+pub(super) type Tries = std::sync::Mutex<BTreeMap<String, TrialRun>>;
 
 /// The state of a drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -79,7 +79,7 @@ pub(super) struct DrivenRun {
     phase: &'static str,
     /// The node before which it waits.
     before: Option<String>,
-    breakpoints: Vec<Broken>,
+    breakpoints: Vec<BreakpointView>,
     /// Why it is no longer driven.
     failed: Option<String>,
     /// Why the condition of a breakpoint could not be evaluated. The run waits in that case.
@@ -127,7 +127,7 @@ pub(super) async fn begin(
     let view = service.open(&open, &studio.person).await?;
     let run = view.address.to_string();
     let how = How { workers, control: Some(control.clone()), ..How::with(tools) };
-    studio.tries().insert(run.clone(), Trying { control, how, answers, hides, failed: None });
+    studio.tries().insert(run.clone(), TrialRun { control, how, answers, hides, failed: None });
     studio.drive(&run, InterruptionPolicy::Ask)?;
     Ok(Json(json!({ "run": run })))
 }
@@ -210,7 +210,7 @@ pub(super) async fn control(
             let breakpoints = trying.control.breakpoints().to_vec();
             let control = Control::new(what != What::Resume, breakpoints);
             let how = How { control: Some(control.clone()), ..trying.how.clone() };
-            studio.tries().insert(run.clone(), Trying { control, how, failed: None, ..trying });
+            studio.tries().insert(run.clone(), TrialRun { control, how, failed: None, ..trying });
             let interrupted = match command.interrupted {
                 None => InterruptionPolicy::Ask,
                 Some(CallAgain::Repeat) => InterruptionPolicy::Repeat,
@@ -250,7 +250,7 @@ fn not_tried(run: &str) -> Refusal {
 }
 
 impl Studio {
-    pub(super) fn tries(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Trying>> {
+    pub(super) fn tries(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, TrialRun>> {
         // Every change of the map is one insertion: a holder that panicked leaves it whole.
         self.tries.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -274,7 +274,7 @@ impl Studio {
 
     /// Adopts a function's run that this studio has not begun. It continues on a command, with its servers, which must
     /// be trusted.
-    async fn take_up(&self, run: &str) -> Result<Trying, Refusal> {
+    async fn take_up(&self, run: &str) -> Result<TrialRun, Refusal> {
         let id = RunId::parse(run).ok_or_else(|| not_tried(run))?;
         self.has_room()?;
         if self.past(run).await?.lock().await.definition().workflow.root().interface.is_none() {
@@ -289,7 +289,7 @@ impl Studio {
         let _ = control.stop();
         let tools = Arc::new(Tools::of(Arc::new(Servers::new(servers, PoolOptions::default()))));
         let how = How { workers, control: Some(control.clone()), ..How::with(tools) };
-        let trying = Trying { control, how, answers: None, hides, failed: None };
+        let trying = TrialRun { control, how, answers: None, hides, failed: None };
         self.tries().insert(run.to_owned(), trying.clone());
         Ok(trying)
     }
@@ -311,7 +311,7 @@ impl Studio {
             let given = portolan_runtime::tools::recorded(&definition.workflow, &records).answers;
             how.tools = Arc::new(Tools::written(Arc::new(RecordedAnswers::new(left(answers, &given)))));
         }
-        self.tries().insert(fork.to_owned(), Trying { control, how, failed: None, ..trying });
+        self.tries().insert(fork.to_owned(), TrialRun { control, how, failed: None, ..trying });
         Ok(())
     }
 
@@ -329,7 +329,7 @@ impl Studio {
 
     /// Drives a run until it ends or waits.
     fn drive(self: &Arc<Studio>, run: &str, interrupted: InterruptionPolicy) -> Result<(), Refusal> {
-        let Some(Trying { control, mut how, hides, .. }) = self.tries().get(run).cloned() else {
+        let Some(TrialRun { control, mut how, hides, .. }) = self.tries().get(run).cloned() else {
             return Err(not_tried(run));
         };
         let Some(id) = RunId::parse(run) else { return Err(not_tried(run)) };

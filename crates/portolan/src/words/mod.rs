@@ -35,7 +35,7 @@ pub(crate) struct Action {
 
 /// A call that would be refused now, and what unblocks it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Blocked {
+pub(crate) struct BlockedCall {
     /// The call.
     #[serde(flatten)]
     pub(crate) action: Action,
@@ -52,13 +52,13 @@ pub(crate) struct Actions {
     /// Calls that may be made instead.
     pub(crate) optional: Vec<Action>,
     /// Calls that would be refused.
-    pub(crate) blocked: Vec<Blocked>,
+    pub(crate) blocked: Vec<BlockedCall>,
 }
 
 impl Actions {
     fn add(&mut self, action: Action, leads_on: bool, lifted_by: Option<String>) {
         match lifted_by {
-            Some(lifted_by) => self.blocked.push(Blocked { action, lifted_by }),
+            Some(lifted_by) => self.blocked.push(BlockedCall { action, lifted_by }),
             None if leads_on => self.required.push(action),
             None => self.optional.push(action),
         }

@@ -32,14 +32,14 @@ pub(super) struct Progress {
 
 struct State {
     live: Live,
-    running: BTreeMap<String, Running>,
+    running: BTreeMap<String, RunningNode>,
     done: u64,
     failed: u64,
     /// The end of a model's present message.
     heard: String,
 }
 
-struct Running {
+struct RunningNode {
     since: Instant,
     retries: u32,
 }
@@ -104,7 +104,7 @@ impl Progress {
         let name = way(began.path, began.node);
         let mut state = self.state();
         let since = state.running.get(&name).map_or_else(Instant::now, |running| running.since);
-        state.running.insert(name, Running { since, retries: began.retries });
+        state.running.insert(name, RunningNode { since, retries: began.retries });
     }
 
     fn ended(&self, ended: &NodeEnd<'_>) {
@@ -207,8 +207,8 @@ mod tests {
         let mut state = State { done: 3, failed: 1, ..State::new(live()) };
         let later = since + Duration::from_millis(1_250);
         assert_eq!(state.line(later, 80), "");
-        state.running.insert("b".to_owned(), Running { since, retries: 2 });
-        state.running.insert("a\u{1b}".to_owned(), Running { since: later, retries: 0 });
+        state.running.insert("b".to_owned(), RunningNode { since, retries: 2 });
+        state.running.insert("a\u{1b}".to_owned(), RunningNode { since: later, retries: 0 });
         let line = "… 3 done, 1 failed; running: a\\u{1b} (0.0 ms), b (1.2 s, retry 2)";
         assert_eq!(state.line(later, 80), line);
         assert_eq!(state.line(later, 11), "… 3 done, ");

@@ -18,7 +18,7 @@ use crate::http::project_path::PROJECTS;
 use crate::http::tokens::TokenFile;
 use crate::http::{Access, Holders, Listeners, random_token, tls, write_private};
 use crate::mcp::{self, Content};
-use crate::web::{self, Opening};
+use crate::web::{self, StudioSettings};
 
 /// The file in `.portolan` with the token. It is kept, so that clients need to be configured once.
 const TOKEN_FILE: &str = "serve.token";
@@ -187,7 +187,7 @@ pub(in crate::cli) fn serve(
     content: Content,
     address: SocketAddr,
     args: &HttpArgs,
-    page: Option<Opening>,
+    page: Option<StudioSettings>,
     output: &Output,
 ) -> anyhow::Result<()> {
     let tls = match args.tls.as_slice() {

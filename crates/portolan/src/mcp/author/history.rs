@@ -18,9 +18,9 @@ const MAX_ALL: usize = 4 << 20;
 
 /// The history of a run. Clones share their state.
 #[derive(Clone)]
-pub(super) struct History(Arc<Shared>);
+pub(super) struct History(Arc<SharedHistory>);
 
-struct Shared {
+struct SharedHistory {
     hidden: Redaction,
     logging: bool,
     told: Mutex<HistoryEntry>,
@@ -36,7 +36,7 @@ struct HistoryEntry {
 
 impl History {
     pub(super) fn new(hidden: Redaction, logging: bool) -> History {
-        History(Arc::new(Shared { hidden, logging, told: Mutex::default() }))
+        History(Arc::new(SharedHistory { hidden, logging, told: Mutex::default() }))
     }
 
     pub(super) fn watch(&self) -> ExecutionObserver {

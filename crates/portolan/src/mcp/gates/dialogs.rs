@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::Tell;
-use super::watched::{LOOK, Watched};
+use super::watched::{LOOK, QuestionWatch};
 use crate::mcp::{ask, leading};
 
 /// The most open dialogs of a client, so that unanswered ones delay few others.
@@ -32,7 +32,7 @@ const INPUT: &str = "answer";
 #[derive(Clone)]
 pub(super) struct Dialogs {
     pub(super) service: Arc<Service>,
-    pub(super) watched: Arc<Watched>,
+    pub(super) watched: Arc<QuestionWatch>,
     pub(super) tell: Tell,
     pub(super) peer: Peer<RoleServer>,
 }
@@ -44,7 +44,7 @@ impl Dialogs {
             return;
         }
         let mut updates = self.watched.updates();
-        let mut offered = Offered::default();
+        let mut offered = AskedQuestions::default();
         let mut open_dialogs = JoinSet::new();
         loop {
             updates.mark_unchanged();
@@ -67,7 +67,7 @@ impl Dialogs {
     }
 
     /// Returns whether the answer would be a person's. Reports the reason once if not.
-    fn may_ask(&self, offered: &mut Offered) -> bool {
+    fn may_ask(&self, offered: &mut AskedQuestions) -> bool {
         let Err(error) = self.service.people().client_may_ask("portolan supervisor reply") else { return true };
         if !std::mem::replace(&mut offered.is_explained, true) {
             (self.tell)(&format!("questions are not put to the client's user: {error}"));
@@ -120,13 +120,13 @@ impl Dialogs {
 
 /// The questions that the user was asked in this session.
 #[derive(Default)]
-struct Offered {
+struct AskedQuestions {
     tokens: BTreeSet<String>,
     /// Whether the reason for asking none was reported.
     is_explained: bool,
 }
 
-impl Offered {
+impl AskedQuestions {
     /// Returns the next question to ask. Skips those that their default has answered by now.
     fn next<'q>(&mut self, open: &'q [Question], now: Timestamp) -> Option<&'q Question> {
         self.tokens.retain(|token| open.iter().any(|question| question.token == *token));

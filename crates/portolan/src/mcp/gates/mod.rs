@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::arguments::Arguments;
-use super::ask::{self, Answer as Said, Asking, PendingQuestions, Question};
+use super::ask::{self, Answer as Said, AskResult, PendingQuestions, Question};
 use super::face::{self, result};
 use super::leading;
 use super::progress::heard;
@@ -29,7 +29,7 @@ use super::toolset::{self, Answer, Text, Toolset, Work};
 use crate::http::Scope;
 use dialogs::Dialogs;
 use questions::QUESTIONS;
-use watched::Watched;
+use watched::QuestionWatch;
 
 #[cfg(test)]
 pub(crate) use schemas::tools;
@@ -46,7 +46,7 @@ pub(crate) type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Returns the tools of the gates, and the open questions.
 pub(crate) fn serving(service: Arc<Service>, tell: Tell) -> ServedTools {
-    let watched = Arc::new(Watched::new(Arc::clone(&service)));
+    let watched = Arc::new(QuestionWatch::new(Arc::clone(&service)));
     let looking = Arc::clone(&watched);
     let server = Server { service, watched, tell, tools: schemas::tools(), asked: PendingQuestions::default() };
     ServedTools { meanwhile: Some(Box::pin(looking.look())), ..ServedTools::alone(Arc::new(server)) }
@@ -54,7 +54,7 @@ pub(crate) fn serving(service: Arc<Service>, tell: Tell) -> ServedTools {
 
 struct Server {
     service: Arc<Service>,
-    watched: Arc<Watched>,
+    watched: Arc<QuestionWatch>,
     tell: Tell,
     tools: Vec<Tool>,
     asked: PendingQuestions,
@@ -125,16 +125,16 @@ impl Server {
         }
         let question = question(wanted, &flow.status().await?);
         match ask::ask(&self.asked, &question, request, context).await? {
-            Asking::Answered(Said { word, caller, .. }) if word.as_str() == PAST => {
+            AskResult::Answered(Said { word, caller, .. }) if word.as_str() == PAST => {
                 Ok(state(&flow.get_past(wanted, &caller).await?))
             }
-            Asking::Answered(_) => Err(ServiceError {
+            AskResult::Answered(_) => Err(ServiceError {
                 message: format!("the person keeps the rule `{}`", clip(&wanted.invariant)),
                 help: "do what the rule requires".to_owned(),
                 ..refused
             }),
-            Asking::Declined => Err(ask::unanswered(&refused)),
-            Asking::Pending(question) => Ok(question.into()),
+            AskResult::Declined => Err(ask::unanswered(&refused)),
+            AskResult::Pending(question) => Ok(question.into()),
         }
     }
 }

@@ -4,7 +4,7 @@ use portolan_runtime::service::ServiceError;
 use rmcp::model::{Resource, ResourceContents};
 use serde_json::json;
 
-use super::watched::Watched;
+use super::watched::QuestionWatch;
 
 /// The address of the resource.
 pub(super) const QUESTIONS: &str = "portolan://supervisor/questions";
@@ -20,7 +20,7 @@ pub(super) fn resources() -> Vec<Resource> {
 }
 
 /// Returns the text of a resource, or `None` if there is none of this address.
-pub(super) async fn read(watched: &Watched, uri: &str) -> Option<Result<ResourceContents, ServiceError>> {
+pub(super) async fn read(watched: &QuestionWatch, uri: &str) -> Option<Result<ResourceContents, ServiceError>> {
     if uri != QUESTIONS {
         return None;
     }

@@ -12,7 +12,7 @@ use tokio::time::{MissedTickBehavior, interval};
 /// How often to check for new records.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 
-pub(super) struct Watched {
+pub(super) struct QuestionWatch {
     service: Arc<Service>,
     seen: Mutex<LastSeen>,
     news: watch::Sender<u64>,
@@ -26,11 +26,11 @@ struct LastSeen {
     open: Option<Vec<Question>>,
 }
 
-impl Watched {
-    pub(super) fn new(service: Arc<Service>) -> Watched {
+impl QuestionWatch {
+    pub(super) fn new(service: Arc<Service>) -> QuestionWatch {
         let mark = service.supervisor().mark();
         let seen = Mutex::new(LastSeen { mark, open: None });
-        Watched { service, seen, news: watch::Sender::new(0), soon: Notify::new() }
+        QuestionWatch { service, seen, news: watch::Sender::new(0), soon: Notify::new() }
     }
 
     /// Returns a receiver that changes when the open questions differ from those of the last check. They are polled

@@ -24,13 +24,13 @@ use tokio::time::timeout;
 
 use crate::hook;
 use crate::http::Scope;
-use crate::mcp::ask::{self, Asking, PendingQuestions, Question};
+use crate::mcp::ask::{self, AskResult, PendingQuestions, Question};
 use crate::mcp::face::result;
 use crate::mcp::graph::CLOSING;
 use crate::mcp::leading;
 use crate::mcp::progress::Progress;
 use crate::mcp::several::ServedTools;
-use crate::mcp::toolset::{Answer, Completion, Listing, Manners, Messages, Text, Toolset};
+use crate::mcp::toolset::{Answer, Completion, Manners, Messages, Text, ToolsFuture, Toolset};
 use crate::mcp::transport::Bounds;
 use crate::words::tasks;
 
@@ -81,21 +81,23 @@ impl Server {
             Decision::Allow => {}
             Decision::Block => return Ok(self.refused(&judged, &caller).await),
             Decision::Ask => match self.ask(&judged, &caller, &request, context).await? {
-                Asking::Answered(said) if said.word.as_str() == ALLOW => {
+                AskResult::Answered(said) if said.word.as_str() == ALLOW => {
                     judged = self.gateway.judge_again(&judged).await;
                     if judged.answer.decision == Decision::Block {
                         return Ok(self.refused(&judged, &caller).await);
                     }
                     self.gateway.allowed_by_person(&mut judged, said.caller.name()).await?;
                 }
-                Asking::Answered(_) => return Ok(self.refused(&judged, &caller).await),
-                Asking::Declined if self.can_ask(&caller, context) => return Ok(self.refused(&judged, &caller).await),
-                Asking::Declined => {
+                AskResult::Answered(_) => return Ok(self.refused(&judged, &caller).await),
+                AskResult::Declined if self.can_ask(&caller, context) => {
+                    return Ok(self.refused(&judged, &caller).await);
+                }
+                AskResult::Declined => {
                     if !self.is_allowed_before(&mut judged).await? {
                         return Ok(self.refused(&judged, &caller).await);
                     }
                 }
-                Asking::Pending(question) => return Ok(question.into()),
+                AskResult::Pending(question) => return Ok(question.into()),
             },
         }
         let done = self.passed_on(judged, context).await;
@@ -147,9 +149,9 @@ impl Server {
         caller: &Caller,
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Asking, ServiceError> {
+    ) -> Result<AskResult, ServiceError> {
         if !self.can_ask(caller, context) {
-            return Ok(Asking::Declined);
+            return Ok(AskResult::Declined);
         }
         let OfferedTool { server, tool, .. } = judged.tool();
         let arguments = serde_json::to_string(judged.arguments()).expect("JSON");
@@ -278,7 +280,7 @@ impl Toolset for Server {
         self.gateway.offered().iter().filter_map(|tool| shown(tool)).collect()
     }
 
-    fn open_tools(&self) -> Listing<'_> {
+    fn open_tools(&self) -> ToolsFuture<'_> {
         Box::pin(async { self.gateway.open().await.iter().filter_map(|tool| shown(tool)).collect() })
     }
 

@@ -23,19 +23,19 @@ struct Calls {
 }
 
 /// A call in progress.
-pub(crate) struct Veiled {
+pub(crate) struct VeiledCall {
     veil: Veil,
     call: u64,
 }
 
 impl Veil {
     /// Registers the hidden values of a call. The call ends when the returned guard is dropped.
-    pub(crate) fn over(&self, hidden: Redaction) -> Veiled {
+    pub(crate) fn over(&self, hidden: Redaction) -> VeiledCall {
         let mut calls = self.calls();
         calls.begun += 1;
         let call = calls.begun;
         calls.under_way.insert(call, hidden);
-        Veiled { veil: self.clone(), call }
+        VeiledCall { veil: self.clone(), call }
     }
 
     /// Masks a text.
@@ -60,7 +60,7 @@ impl Veil {
     }
 }
 
-impl Drop for Veiled {
+impl Drop for VeiledCall {
     fn drop(&mut self) {
         let mut calls = self.veil.calls();
         if let Some(hidden) = calls.under_way.remove(&self.call).filter(|hidden| !hidden.is_empty()) {

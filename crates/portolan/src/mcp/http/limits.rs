@@ -316,11 +316,11 @@ fn held(response: Response, permits: Permits, is_still: Option<IsStill>) -> Resp
     }
     let is_still = is_still.filter(|_| length.is_none());
     let watch = is_still.map(|is_still| (interval_at(Instant::now() + RECHECK, RECHECK), is_still));
-    let held = Held { body: body.into_data_stream(), watch, _permits: permits, _project: project };
+    let held = HeldBody { body: body.into_data_stream(), watch, _permits: permits, _project: project };
     Response::from_parts(parts, Body::from_stream(held))
 }
 
-struct Held {
+struct HeldBody {
     body: BodyDataStream,
     /// When the token of a stream is checked again, and how.
     watch: Option<(Interval, IsStill)>,
@@ -332,7 +332,7 @@ struct Held {
 /// A check whether a token is still valid.
 type IsStill = Box<dyn Fn() -> bool + Send + Sync>;
 
-impl Stream for Held {
+impl Stream for HeldBody {
     type Item = Result<Bytes, axum::Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

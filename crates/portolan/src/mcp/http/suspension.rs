@@ -46,9 +46,9 @@ const MAX_INITIALIZE: usize = 16 << 10;
 pub(super) type MakeFace = Arc<dyn Fn(bool) -> Face + Send + Sync>;
 
 /// The sessions of a path.
-pub(super) struct SessionTable(Arc<Shared>);
+pub(super) struct SessionTable(Arc<SharedSessions>);
 
-struct Shared {
+struct SharedSessions {
     sessions: Mutex<BTreeMap<SessionId, Session>>,
     face: MakeFace,
     config: StreamableHttpServerConfig,
@@ -97,7 +97,13 @@ impl Session {
 impl SessionTable {
     pub(super) fn new(face: MakeFace, config: StreamableHttpServerConfig) -> SessionTable {
         let (sessions, looked) = (Mutex::default(), Mutex::new(Instant::now()));
-        SessionTable(Arc::new(Shared { sessions, face, config, looked, restoring: tokio::sync::Mutex::default() }))
+        SessionTable(Arc::new(SharedSessions {
+            sessions,
+            face,
+            config,
+            looked,
+            restoring: tokio::sync::Mutex::default(),
+        }))
     }
 
     /// Returns the number of sessions, and how many of them are suspended.
@@ -164,7 +170,7 @@ fn worker(id: &SessionId) -> (LocalSessionHandle, WorkerTransport<LocalSessionWo
     (handle, WorkerTransport::spawn(worker))
 }
 
-impl Shared {
+impl SharedSessions {
     fn all(&self) -> MutexGuard<'_, BTreeMap<SessionId, Session>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -361,7 +367,7 @@ fn subscribes(message: &ClientJsonRpcMessage) -> bool {
 
 /// An open stream of a session.
 struct OpenStream {
-    shared: Arc<Shared>,
+    shared: Arc<SharedSessions>,
     id: SessionId,
     /// Whether it is the stream of a call whose response was not sent.
     is_unanswered: bool,

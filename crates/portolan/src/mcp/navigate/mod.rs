@@ -15,7 +15,7 @@ use rmcp::service::RequestContext;
 use serde_json::json;
 
 use super::arguments::Arguments;
-use super::ask::{self, Answer as Said, Asking, PendingQuestions, Question};
+use super::ask::{self, Answer as Said, AskResult, PendingQuestions, Question};
 use super::leading;
 use super::progress::act as act_told;
 use super::project::{Call, Project, Wording};
@@ -137,12 +137,12 @@ impl Server {
         let situated = |failed: ServiceError| ServiceError { view: refused.view.clone(), ..failed };
         leading::client_may_ask(&self.service, context, "portolan runs answer").map_err(situated)?;
         match ask::ask(&self.asked, &question, request, context).await.map_err(situated)? {
-            Asking::Answered(Said { word, note, caller }) => {
+            AskResult::Answered(Said { word, note, caller }) => {
                 let answer = Act::Answer { checkpoint: checkpoint.clone(), option: Some(word), note, outputs: None };
                 Ok(answers::led(&act_told(&self.service, wanted, &answer, &caller, context).await?).into())
             }
-            Asking::Declined => Err(situated(ask::unanswered(&refused))),
-            Asking::Pending(question) => Ok(question.into()),
+            AskResult::Declined => Err(situated(ask::unanswered(&refused))),
+            AskResult::Pending(question) => Ok(question.into()),
         }
     }
 }

@@ -15,16 +15,16 @@ const MOST: usize = 10_000;
 
 /// The followed runs. They are checked together while there is a receiver.
 #[derive(Default)]
-pub(super) struct Followed(Mutex<Following>);
+pub(super) struct FollowedRuns(Mutex<FollowState>);
 
 #[derive(Default)]
-struct Following {
+struct FollowState {
     runs: BTreeMap<String, watch::Sender<u64>>,
     /// Whether a task checks for new records.
     is_checked: bool,
 }
 
-impl Followed {
+impl FollowedRuns {
     /// Returns a receiver that changes with the run. `None` if too many are followed.
     pub(super) fn follow(self: &Arc<Self>, service: &Arc<Service>, run: &str) -> Option<watch::Receiver<u64>> {
         let mut following = self.lock();
@@ -61,7 +61,7 @@ impl Followed {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Following> {
+    fn lock(&self) -> MutexGuard<'_, FollowState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

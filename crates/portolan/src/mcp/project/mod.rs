@@ -18,7 +18,7 @@ pub(super) struct Project {
     /// Whether definitions can be read. An agent that is led does not see the later steps.
     shows_definitions: bool,
     /// The runs that clients are subscribed to.
-    followed: Arc<following::Followed>,
+    followed: Arc<following::FollowedRuns>,
 }
 
 impl Project {

@@ -14,14 +14,14 @@ use serde_json::{Map, Value};
 use super::Server;
 use super::answers::{navigation, success};
 use crate::mcp::arguments::Arguments;
-use crate::mcp::ask::{self, Answer, Asking, Question};
+use crate::mcp::ask::{self, Answer, AskResult, Question};
 use crate::mcp::leading;
 use crate::mcp::progress::act;
 use crate::words::tasks as words;
 
-type Answered = Result<Map<String, Value>, ServiceError>;
+type CallResult = Result<Map<String, Value>, ServiceError>;
 
-pub(super) async fn init(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answered {
+pub(super) async fn init(service: &Service, mut arguments: Arguments, caller: &Caller) -> CallResult {
     let wanted = Open {
         carrier: arguments.string("taskFilePath").map_or(RunCarrier::Store, RunCarrier::Task),
         workflow: arguments.string("workflowType"),
@@ -34,7 +34,7 @@ pub(super) async fn init(service: &Service, mut arguments: Arguments, caller: &C
     Ok(navigation(&service.open(&wanted, caller).await?))
 }
 
-pub(super) async fn start(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answered {
+pub(super) async fn start(service: &Service, mut arguments: Arguments, caller: &Caller) -> CallResult {
     let address = address(&mut arguments);
     let revision = arguments.number("revision");
     arguments.finish()?;
@@ -42,7 +42,7 @@ pub(super) async fn start(service: &Service, mut arguments: Arguments, caller: &
     Ok(navigation(&service.act(&request, &Act::Begin, caller).await?))
 }
 
-pub(super) async fn current(service: &Service, mut arguments: Arguments, caller: &Caller) -> Answered {
+pub(super) async fn current(service: &Service, mut arguments: Arguments, caller: &Caller) -> CallResult {
     let address = address(&mut arguments);
     let branch = arguments.string("branch");
     arguments.finish()?;
@@ -96,13 +96,13 @@ impl Server {
                 let situated = |failed: ServiceError| ServiceError { view: error.view.clone(), ..failed };
                 leading::client_may_ask(&self.service, context, "portolan runs answer").map_err(situated)?;
                 match ask::ask(&self.asked, &question, request, context).await.map_err(situated)? {
-                    Asking::Answered(Answer { word, note, caller }) => {
+                    AskResult::Answered(Answer { word, note, caller }) => {
                         let wanted = Request { revision: Some(revision), ..wanted };
                         let report = Act::Report(Report { outcome: word, note, ..report });
                         Ok(success(navigation(&act(&self.service, &wanted, &report, &caller, context).await?)).into())
                     }
-                    Asking::Declined => Err(ask::unanswered(&error)),
-                    Asking::Pending(question) => Ok(question.into()),
+                    AskResult::Declined => Err(ask::unanswered(&error)),
+                    AskResult::Pending(question) => Ok(question.into()),
                 }
             }
             Err(error) => Err(error),
