@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use portolan_core::engine::EffectKind;
-use portolan_core::run::{Completion, Done, EffectId, EffectResult, EventKind, Reply, Verdict};
+use portolan_core::run::{Completion, EffectId, EffectResult, EventKind, Reply, ToolCallResult, Verdict};
 use portolan_core::value::WorkflowId;
 use tracing::{Span, debug, info, info_span, warn};
 
@@ -113,10 +113,10 @@ pub(crate) fn result_word(result: &EffectResult) -> &str {
         EffectResult::Completion(Completion::Answer(_)) => "answer",
         EffectResult::Completion(Completion::Unanswered(_)) => "unanswered",
         EffectResult::Tool { done, .. } => match done {
-            Done::Output(_) => "output",
-            Done::Failed(_) => "failed",
-            Done::Breaks(_) => "breaks",
-            Done::Waits(_) => "waits",
+            ToolCallResult::Output(_) => "output",
+            ToolCallResult::Failed(_) => "failed",
+            ToolCallResult::Breaks(_) => "breaks",
+            ToolCallResult::Waits(_) => "waits",
         },
     }
 }

@@ -41,7 +41,7 @@ pub use interface::{DEFAULT_MAX_MS, DEFAULT_MAX_NODES, Face, FileSettings, Inter
 pub use phase::Phase;
 pub use server::{Builtin, DEFAULT_CALL_TIMEOUT_MS, Server, Transport};
 pub use state::{
-    Bounds, DEFAULT_STATE_RETRIES, DEFAULT_TURNS, Exhausted, Judge, KeyResult, KeyResultCheck, RequestTemplate,
+    Bounds, DEFAULT_STATE_RETRIES, DEFAULT_TURNS, ExhaustionPolicy, Judge, KeyResult, KeyResultCheck, RequestTemplate,
     RetryContext, State, Worker,
 };
 pub use tools::{ToolRules, is_meant};

@@ -38,7 +38,7 @@ pub struct State {
     /// The context of a retry.
     pub again: RetryContext,
     /// What happens when no attempt is left.
-    pub exhausted: Exhausted,
+    pub exhausted: ExhaustionPolicy,
     /// The judge of the key results that no check decides.
     pub judge: Judge,
     /// The variables that are set when it is left. Each expression sees the `output`.
@@ -120,7 +120,7 @@ pub enum RetryContext {
 /// What happens to a state when no attempt is left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Exhausted {
+pub enum ExhaustionPolicy {
     /// It fails: along its `failed` edge, or the run fails with it.
     #[default]
     Fail,

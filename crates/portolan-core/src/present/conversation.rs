@@ -5,7 +5,7 @@ use crate::chat::ModelAnswer;
 use crate::diagnostic::{clip, list};
 use crate::graph::{State, Worker};
 use crate::run::Resume;
-use crate::run::{Attempt, Completion, Done, KeyResultOutcome, ModelActivity, ModelState, ModelStateChange};
+use crate::run::{Attempt, Completion, KeyResultOutcome, ModelActivity, ModelState, ModelStateChange, ToolCallResult};
 
 /// Describes the progress of a state.
 pub fn sentence(talk: &ModelState) -> String {
@@ -65,12 +65,12 @@ fn took(answer: &ModelAnswer) -> String {
     }
 }
 
-pub(super) fn tool_done(call: &str, done: &Done) -> String {
+pub(super) fn tool_done(call: &str, done: &ToolCallResult) -> String {
     match done {
-        Done::Output(_) => format!("used the tool of call `{call}`"),
-        Done::Failed(why) => format!("could not use the tool of call `{call}`: {}", clip(why)),
-        Done::Breaks(_) => format!("used the tool of call `{call}`, which stops the run"),
-        Done::Waits(_) => format!("used the tool of call `{call}`, which waits for an answer"),
+        ToolCallResult::Output(_) => format!("used the tool of call `{call}`"),
+        ToolCallResult::Failed(why) => format!("could not use the tool of call `{call}`: {}", clip(why)),
+        ToolCallResult::Breaks(_) => format!("used the tool of call `{call}`, which stops the run"),
+        ToolCallResult::Waits(_) => format!("used the tool of call `{call}`, which waits for an answer"),
     }
 }
 

@@ -7,7 +7,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, EnumAccess, MapAccess, Vari
 use serde::{Deserialize, forward_to_deserialize_any};
 
 use super::effect::{EffectId, EffectPart, EffectResult};
-use super::{Completion, Done, EventKind, FramePath, Reply, Verdict};
+use super::{Completion, EventKind, FramePath, Reply, ToolCallResult, Verdict};
 use crate::value::{CheckId, NodeId};
 
 /// Reads an event of this format or of an earlier one. The first key decides, so that nothing is parsed twice.
@@ -60,7 +60,7 @@ struct ToolDone {
     #[serde(flatten)]
     at: At,
     call: String,
-    done: Done,
+    done: ToolCallResult,
 }
 
 impl At {

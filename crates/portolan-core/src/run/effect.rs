@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Completion, Done, EventKind, FramePath, Reply, Verdict};
+use super::{Completion, EventKind, FramePath, Reply, ToolCallResult, Verdict};
 use crate::value::{CheckId, NodeId};
 
 /// The name of an effect. The same visit of the same node gives the same name, so that an effect is settled once,
@@ -73,7 +73,7 @@ pub enum EffectResult {
     /// The result of a tool call that a model asked for.
     Tool {
         /// The result.
-        done: Done,
+        done: ToolCallResult,
     },
 }
 

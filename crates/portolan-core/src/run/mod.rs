@@ -31,8 +31,8 @@ pub use event::{Actor, Channel, Completion, Event, EventKind, Reply, Resume, Ver
 pub use frame::{Branch, BranchState, Failure, Feedback, Frame, FramePath, Place, Raised, Spent, WaitingFor};
 pub(crate) use model_state::TURNS;
 pub use model_state::{
-    Attempt, Backoff, Budget, Done, KeyResultOutcome, ModelActivity, ModelState, ModelStateChange, Spend, StateUsage,
-    WaitReason,
+    Attempt, Backoff, Budget, KeyResultOutcome, ModelActivity, ModelState, ModelStateChange, Spend, StateUsage,
+    ToolCallResult, WaitReason,
 };
 pub use moves::{Move, moves};
 pub use remembered::{Remembered, StateResult};

@@ -53,7 +53,7 @@ pub enum ModelActivity {
     /// It runs the tools that the last message asks for.
     Using {
         /// The results of the tools that are done, by the name of the call.
-        settled: Vec<(String, Done)>,
+        settled: Vec<(String, ToolCallResult)>,
         /// The workflows among the tools that are under way, each named like its call.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         open: Vec<Item>,
@@ -106,7 +106,7 @@ fn is_zero(count: &u32) -> bool {
 /// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Done {
+pub enum ToolCallResult {
     /// It answered.
     Output(Arc<Value>),
     /// It failed, or was not called. The model gets the error.
@@ -326,7 +326,7 @@ pub enum ModelStateChange {
         /// The name of its call.
         call: String,
         /// Its result.
-        done: Done,
+        done: ToolCallResult,
     },
     /// A check outside was settled.
     Settled {

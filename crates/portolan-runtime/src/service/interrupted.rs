@@ -2,7 +2,7 @@
 
 use portolan_core::diagnostic::{clip, list};
 use portolan_core::engine::{AfterCrash, EffectKind};
-use portolan_core::run::{Actor, Done, EffectResult, EventKind, Fault, FramePath, Reply, Resume, Run};
+use portolan_core::run::{Actor, EffectResult, EventKind, Fault, FramePath, Reply, Resume, Run, ToolCallResult};
 
 use crate::definition::Definition;
 use crate::error::{ErrorKind, ServiceError};
@@ -87,8 +87,9 @@ pub(super) fn told(
                 (call.tool.clone(), reply.into(), besides)
             }
             EffectKind::UseTool(used) => {
-                let done =
-                    Done::Failed("the call was interrupted, and it is not known whether it was performed".to_owned());
+                let done = ToolCallResult::Failed(
+                    "the call was interrupted, and it is not known whether it was performed".to_owned(),
+                );
                 let failed = EffectResult::Tool { done };
                 (used.tool.clone(), failed, "the model is then told that the call failed")
             }

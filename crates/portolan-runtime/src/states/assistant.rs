@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use portolan_core::chat::{Arguments, Finish, Message, ModelAnswer, ModelError, ModelSettings, Request, Role, shown};
 use portolan_core::engine::{AfterCrash, Effect, EffectKind, ModelToolCall};
-use portolan_core::run::{Done, EffectId, EffectPart, FramePath, Spend};
+use portolan_core::run::{EffectId, EffectPart, FramePath, Spend, ToolCallResult};
 use serde_json::{Number, Value};
 
 use super::tools::{self, AvailableTools};
@@ -231,15 +231,15 @@ impl Assistant {
             so_far.spend.tool_calls += 1;
             let tool = names.iter().position(|name| *name == call.name).map(|at| offered[at].as_str());
             let done = match (tool, &call.arguments) {
-                (None, _) => Done::Failed(format!("there is no tool `{}`", call.name)),
-                (_, Arguments::Text(_)) => Done::Failed("the arguments are not valid JSON".to_owned()),
+                (None, _) => ToolCallResult::Failed(format!("there is no tool `{}`", call.name)),
+                (_, Arguments::Text(_)) => ToolCallResult::Failed("the arguments are not valid JSON".to_owned()),
                 (Some(tool), Arguments::Json(arguments)) => self.use_one(tool, &call.id, arguments).await,
             };
             let text = match done {
-                Done::Output(output) => text_of(&output),
-                Done::Failed(why) => format!("Error: {why}"),
-                Done::Breaks(ref output) | Done::Waits(ref output) => {
-                    let (tool, waits) = (call.name.clone(), matches!(done, Done::Waits(_)));
+                ToolCallResult::Output(output) => text_of(&output),
+                ToolCallResult::Failed(why) => format!("Error: {why}"),
+                ToolCallResult::Breaks(ref output) | ToolCallResult::Waits(ref output) => {
+                    let (tool, waits) = (call.name.clone(), matches!(done, ToolCallResult::Waits(_)));
                     let so_far = Box::new(so_far.clone());
                     return Err(Stop::Tool { tool, output: output.clone(), waits, so_far });
                 }
@@ -250,7 +250,7 @@ impl Assistant {
         Ok(())
     }
 
-    async fn use_one(&self, tool: &str, call: &str, arguments: &Arc<Value>) -> Done {
+    async fn use_one(&self, tool: &str, call: &str, arguments: &Arc<Value>) -> ToolCallResult {
         let used = ModelToolCall { tool: tool.to_owned(), arguments: arguments.clone() };
         let (node, part) = (self.name.as_str().into(), EffectPart::Tool(call.to_owned()));
         let effect = Effect {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use portolan_core::chat::{ModelError, ToolSpec};
 use portolan_core::engine::FunctionUse;
-use portolan_core::run::{Completion, Done};
+use portolan_core::run::{Completion, ToolCallResult};
 use portolan_core::schema::Schema;
 use portolan_core::value::NodeId;
 use schemars::JsonSchema;
@@ -59,7 +59,7 @@ impl std::error::Error for FunctionError {}
 
 type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type Works = Arc<dyn Fn(FunctionUse) -> Later<Result<FunctionOutput, FunctionError>> + Send + Sync>;
-type Answers = Arc<dyn Fn(Value) -> Later<Result<Done, FunctionError>> + Send + Sync>;
+type Answers = Arc<dyn Fn(Value) -> Later<Result<ToolCallResult, FunctionError>> + Send + Sync>;
 
 /// A tool in Rust.
 #[derive(Clone)]
@@ -127,7 +127,7 @@ impl Functions {
     pub fn tool<F, R>(mut self, spec: ToolSpec, function: F) -> Result<Functions, FunctionError>
     where
         F: Fn(Value) -> R + Send + Sync + 'static,
-        R: Future<Output = Result<Done, FunctionError>> + Send + 'static,
+        R: Future<Output = Result<ToolCallResult, FunctionError>> + Send + 'static,
     {
         let faults = |faults: Vec<portolan_core::schema::SchemaFault>| {
             let told: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
@@ -175,7 +175,7 @@ impl Functions {
             async move {
                 let came = begun.map_err(|error| FunctionError::new(error.to_string()))?.await?;
                 let output = serde_json::to_value(came).map_err(|error| FunctionError::new(error.to_string()))?;
-                Ok(Done::Output(Arc::new(output)))
+                Ok(ToolCallResult::Output(Arc::new(output)))
             }
         })
     }
@@ -204,11 +204,11 @@ impl Functions {
         self.tools.values().map(|tool| &tool.spec)
     }
 
-    /// Calls a tool. Invalid arguments and its own failure give [`Done::Failed`].
+    /// Calls a tool. Invalid arguments and its own failure give [`ToolCallResult::Failed`].
     ///
     /// # Errors
     /// There is no tool of that name.
-    pub async fn call(&self, name: &str, arguments: &Value) -> Result<Done, FunctionError> {
+    pub async fn call(&self, name: &str, arguments: &Value) -> Result<ToolCallResult, FunctionError> {
         let done = self.answer(name, arguments).await;
         done.ok_or_else(|| FunctionError::new(format!("there is no tool `{name}`; register it first")))
     }
@@ -218,19 +218,22 @@ impl Functions {
         self.tools.get(name).map(|tool| &tool.spec)
     }
 
-    pub(super) async fn answer(&self, name: &str, arguments: &Value) -> Option<Done> {
+    pub(super) async fn answer(&self, name: &str, arguments: &Value) -> Option<ToolCallResult> {
         let tool = self.tools.get(name)?;
         let faults = tool.schema.check(arguments);
         if !faults.is_empty() {
             let told: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
-            return Some(Done::Failed(format!("the arguments are not valid for `{name}`: {}", told.join("; "))));
+            return Some(ToolCallResult::Failed(format!(
+                "the arguments are not valid for `{name}`: {}",
+                told.join("; ")
+            )));
         }
         let done = guarded((tool.answers)(arguments.clone())).await;
         Some(match (done, tool.then) {
-            (Ok(Done::Output(output)), Then::Break) => Done::Breaks(output),
-            (Ok(Done::Output(output)), Then::Wait) => Done::Waits(output),
+            (Ok(ToolCallResult::Output(output)), Then::Break) => ToolCallResult::Breaks(output),
+            (Ok(ToolCallResult::Output(output)), Then::Wait) => ToolCallResult::Waits(output),
             (Ok(done), _) => done,
-            (Err(error), _) => Done::Failed(error.message),
+            (Err(error), _) => ToolCallResult::Failed(error.message),
         })
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use portolan_core::engine::{CheckRequest, Effect, FunctionUse, ModelRequest, ModelToolCall};
 use portolan_core::graph::Workflow;
-use portolan_core::run::{Completion, Done, Verdict};
+use portolan_core::run::{Completion, ToolCallResult, Verdict};
 use portolan_core::value::NodeId;
 
 use crate::clock::Clock;
@@ -54,7 +54,12 @@ impl Workers {
     }
 
     /// Performs a tool call of a model.
-    pub(crate) async fn use_tool(&self, used: (&Effect, &ModelToolCall), tools: &Tools, clock: &Clock) -> Done {
+    pub(crate) async fn use_tool(
+        &self,
+        used: (&Effect, &ModelToolCall),
+        tools: &Tools,
+        clock: &Clock,
+    ) -> ToolCallResult {
         tools::perform(used, tools, &self.functions, clock).await
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use portolan_core::chat::{ModelError, ToolSpec, shown};
 use portolan_core::engine::{Effect, ModelToolCall, ToolCall, shared_tool};
 use portolan_core::graph::{State, Workflow};
-use portolan_core::run::{Done, Reply};
+use portolan_core::run::{Reply, ToolCallResult};
 use portolan_core::schema::Schema;
 use serde_json::{Value, json};
 
@@ -104,15 +104,15 @@ pub(super) async fn perform(
     tools: &Tools,
     functions: &Functions,
     clock: &Clock,
-) -> Done {
+) -> ToolCallResult {
     if let Some(done) = functions.answer(&used.tool, &used.arguments).await {
         return done;
     }
     let Some((server, tool)) = used.tool.split_once('/') else {
-        return Done::Failed(format!("there is no tool `{}`", used.tool));
+        return ToolCallResult::Failed(format!("there is no tool `{}`", used.tool));
     };
     if let Some(lacks) = unfit(used, (server, tool), tools).await {
-        return Done::Failed(lacks);
+        return ToolCallResult::Failed(lacks);
     }
     let call = ToolCall {
         server: server.to_owned(),
@@ -124,7 +124,7 @@ pub(super) async fn perform(
     };
     let turn = tools.turn(effect);
     match tools.call((effect, &call), turn, clock, serde_json::Map::new()).await {
-        Reply::Output(output) => Done::Output(output.unwrap_or_else(|| Arc::new(Value::Null))),
-        Reply::Failed(fault) => Done::Failed(fault.message),
+        Reply::Output(output) => ToolCallResult::Output(output.unwrap_or_else(|| Arc::new(Value::Null))),
+        Reply::Failed(fault) => ToolCallResult::Failed(fault.message),
     }
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use portolan_core::run::Done;
+use portolan_core::run::ToolCallResult;
 use portolan_runtime::schemars::JsonSchema;
 use portolan_runtime::service::How;
 use portolan_runtime::states::{Assistant, FunctionError, Functions, Stop};
@@ -72,14 +72,14 @@ async fn a_registry_answers_for_itself_and_holds_callers_to_its_schemas() {
     let functions = looking();
     let call = async |arguments: Value| functions.call("look", &arguments).await.expect("it is known");
     let sound = call(json!({ "words": ["a"], "place": "Web" })).await;
-    assert_eq!(sound, Done::Output(Arc::new(json!({ "hits": ["a at web, 0"] }))));
+    assert_eq!(sound, ToolCallResult::Output(Arc::new(json!({ "hits": ["a at web, 0"] }))));
     for wrong in [
         json!({}),
         json!({ "words": "a" }),
         json!({ "words": [], "place": "Moon" }),
         json!({ "words": [], "most": 300 }),
     ] {
-        assert!(matches!(call(wrong.clone()).await, Done::Failed(_)), "{wrong}");
+        assert!(matches!(call(wrong.clone()).await, ToolCallResult::Failed(_)), "{wrong}");
     }
     assert!(functions.call("find", &json!({})).await.is_err());
     assert_eq!(Functions::default().specs().count(), 0, "each registry is its own");

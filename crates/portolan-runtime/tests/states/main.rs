@@ -13,10 +13,10 @@ use portolan_core::chat::{Arguments, Finish, Message, ModelAnswer, ModelError, R
 use portolan_core::dialect::Strictness;
 use portolan_core::expr::{Expr, Jsonata};
 use portolan_core::graph::{
-    Bounds, Edge, EndResult, Exhausted, Graph, Interface, Judge, KeyResult, KeyResultCheck, Kind, Node, RetryContext,
-    RunLimits, State, Trigger, Worker,
+    Bounds, Edge, EndResult, ExhaustionPolicy, Graph, Interface, Judge, KeyResult, KeyResultCheck, Kind, Node,
+    RetryContext, RunLimits, State, Trigger, Worker,
 };
-use portolan_core::run::{Actor, Change, Done, ModelStateChange};
+use portolan_core::run::{Actor, Change, ModelStateChange, ToolCallResult};
 use portolan_core::source::{Span, Spanned};
 use portolan_core::validate;
 use portolan_core::value::NodeId;
@@ -99,7 +99,7 @@ fn definition(change: impl FnOnce(&mut State)) -> Arc<Definition> {
         waiting: Vec::new(),
         max_retries: 2,
         again: RetryContext::Continue,
-        exhausted: Exhausted::Fail,
+        exhausted: ExhaustionPolicy::Fail,
         judge: Judge::default(),
         sets: Vec::new(),
         limits: Bounds::default(),
@@ -174,7 +174,7 @@ fn doubling() -> Functions {
         if n == 13 {
             panic!("unlucky");
         }
-        Ok(Done::Output(Arc::new(json!(n * 2))))
+        Ok(ToolCallResult::Output(Arc::new(json!(n * 2))))
     };
     Functions::default().tool(spec, double).expect("a schema")
 }

@@ -6,7 +6,7 @@ use super::{is_id, results, schema, text_or_template, values};
 use crate::chat::ModelSettings;
 use crate::diagnostic::{Diagnostic, clip};
 use crate::expr::Expr;
-use crate::graph::{DEFAULT_STATE_RETRIES, Exhausted, Judge, RequestTemplate, RetryContext, State, Worker};
+use crate::graph::{DEFAULT_STATE_RETRIES, ExhaustionPolicy, Judge, RequestTemplate, RetryContext, State, Worker};
 use crate::source::fields::{FaultList, Fields, distinct, not_an_object};
 use crate::source::{Source, Spanned, Tree};
 
@@ -193,12 +193,12 @@ fn text(reader: &mut Reader<'_, '_>, key: &'static str) -> Option<Expr> {
 }
 
 /// Reads what happens when no attempt is left.
-fn exhausted(reader: &mut Reader<'_, '_>) -> Exhausted {
+fn exhausted(reader: &mut Reader<'_, '_>) -> ExhaustionPolicy {
     if let Some(tree) = reader.fields.optional("on_failure").filter(|tree| tree.entries().is_some()) {
         reader.go_to = leads_to(tree, &reader.named, reader.faults);
-        return Exhausted::Fail;
+        return ExhaustionPolicy::Fail;
     }
-    let words = [("fail", Exhausted::Fail), ("best", Exhausted::Best), ("ask", Exhausted::Ask)];
+    let words = [("fail", ExhaustionPolicy::Fail), ("best", ExhaustionPolicy::Best), ("ask", ExhaustionPolicy::Ask)];
     reader.fields.choice("on_failure", &words, reader.faults).unwrap_or_default()
 }
 

@@ -7,7 +7,7 @@ use portolan_core::chat::{Arguments, Message, Role};
 use portolan_core::diagnostic::clip;
 use portolan_core::graph::{Kind, State, Workflow};
 use portolan_core::present::{Redaction, way};
-use portolan_core::run::{Attempt, Done, KeyResultOutcome, ModelActivity, ModelStateChange, Spend};
+use portolan_core::run::{Attempt, KeyResultOutcome, ModelActivity, ModelStateChange, Spend, ToolCallResult};
 use portolan_core::value::NodeId;
 use portolan_runtime::drive::WorkingStateChange;
 
@@ -108,17 +108,22 @@ impl Live {
         lines
     }
 
-    fn used(&mut self, name: &str, talked: &WorkingStateChange<'_>, (call, done): (&str, &Done)) -> Option<String> {
+    fn used(
+        &mut self,
+        name: &str,
+        talked: &WorkingStateChange<'_>,
+        (call, done): (&str, &ToolCallResult),
+    ) -> Option<String> {
         let indent = indent(talked);
         let tool = self.asked.remove(&(name.to_owned(), call.to_owned())).unwrap_or_else(|| call.to_owned());
         match done {
-            Done::Output(_) => None,
-            Done::Failed(why) => {
+            ToolCallResult::Output(_) => None,
+            ToolCallResult::Failed(why) => {
                 let why = self.hidden.text(&clip(why));
                 Some(self.output.paint_error(Paint::Bad, &one_line(&format!("{indent}✗ {tool}  {why}"))))
             }
-            Done::Breaks(_) => Some(one_line(&format!("{indent}‖ {tool} stops the run"))),
-            Done::Waits(_) => Some(one_line(&format!("{indent}‖ {tool} waits for an answer"))),
+            ToolCallResult::Breaks(_) => Some(one_line(&format!("{indent}‖ {tool} stops the run"))),
+            ToolCallResult::Waits(_) => Some(one_line(&format!("{indent}‖ {tool} waits for an answer"))),
         }
     }
 

@@ -1,7 +1,7 @@
 use expect_test::expect;
 
 use super::*;
-use crate::graph::{Exhausted, KeyResultCheck, Kind, RetryContext, State, Worker};
+use crate::graph::{ExhaustionPolicy, KeyResultCheck, Kind, RetryContext, State, Worker};
 
 /// Returns the last state of a file with one state.
 fn state(fields: &str) -> State {
@@ -18,7 +18,7 @@ fn state(fields: &str) -> State {
 #[test]
 fn what_is_not_said_is_as_the_original_has_it() {
     let state = state("");
-    assert_eq!((state.max_retries, state.again, state.exhausted), (3, RetryContext::Continue, Exhausted::Fail));
+    assert_eq!((state.max_retries, state.again, state.exhausted), (3, RetryContext::Continue, ExhaustionPolicy::Fail));
     assert!(matches!(&state.work, Worker::Model(asking) if asking.model.is_none() && asking.prompt.is_none()));
     assert!(state.key_results.is_empty() && state.way.is_none());
 }
@@ -32,7 +32,7 @@ fn every_field_of_a_state_is_read() {
          limits: { usd: 0.1, seconds: 1.5, attempts: 2, visits: 3, model_calls: 4, tool_calls: 5, tokens: 6 }\n    \
          set: { note: { expr: output.note } }\n",
     );
-    assert_eq!((state.max_retries, state.again, state.exhausted), (0, RetryContext::Restart, Exhausted::Best));
+    assert_eq!((state.max_retries, state.again, state.exhausted), (0, RetryContext::Restart, ExhaustionPolicy::Best));
     assert_eq!((state.judge.votes.get(), state.judge.model.as_deref()), (3, Some("big")));
     assert_eq!((state.limits.microdollars, state.limits.ms), (Some(100_000), Some(1_500)));
     assert_eq!((state.limits.attempts, state.limits.tokens), (Some(2), Some(6)));

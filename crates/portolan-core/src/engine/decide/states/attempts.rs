@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{StateDecision, words};
 use crate::chat::{Message, Role};
-use crate::graph::{Exhausted, RetryContext, Worker};
+use crate::graph::{ExhaustionPolicy, RetryContext, Worker};
 use crate::run::{Attempt, Backoff, KeyResultOutcome, ModelActivity, ModelStateChange, Spend, WaitReason};
 
 impl StateDecision<'_, '_> {
@@ -59,9 +59,9 @@ impl StateDecision<'_, '_> {
             };
         }
         match self.state.exhausted {
-            Exhausted::Fail => self.give_up(is_stuck),
-            Exhausted::Best => self.accept_best(),
-            Exhausted::Ask => self.hold(WaitReason::Exhausted, ModelActivity::Asking(Backoff::default())),
+            ExhaustionPolicy::Fail => self.give_up(is_stuck),
+            ExhaustionPolicy::Best => self.accept_best(),
+            ExhaustionPolicy::Ask => self.hold(WaitReason::Exhausted, ModelActivity::Asking(Backoff::default())),
         }
     }
 

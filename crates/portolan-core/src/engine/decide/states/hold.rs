@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{StateDecision, words};
 use crate::engine::decide::walk::Draft;
 use crate::engine::decide::{Rejection, RejectionReason, addressed, fresh};
-use crate::run::{Backoff, Done, FramePath, ModelActivity, ModelStateChange, Place, Resume, WaitReason};
+use crate::run::{Backoff, FramePath, ModelActivity, ModelStateChange, Place, Resume, ToolCallResult, WaitReason};
 
 /// Decides how a waiting state continues.
 ///
@@ -114,7 +114,7 @@ impl StateDecision<'_, '_> {
         let ModelActivity::Using { mut settled, open } = then else { return };
         for (id, done) in &mut settled {
             if id == call {
-                *done = Done::Output(answer.clone());
+                *done = ToolCallResult::Output(answer.clone());
             }
         }
         self.say(ModelStateChange::Doing(ModelActivity::Using { settled, open }));

@@ -11,14 +11,14 @@ use crate::engine::decide::came::NodeOutput;
 use crate::engine::decide::walk::{Draft, too_deep};
 use crate::engine::shared::{SHARED_GET, SHARED_SET};
 use crate::graph::{MAX_DEPTH, State};
-use crate::run::{Done, Frame, FramePath, ModelActivity, ModelState, ModelStateChange, Spend, WaitReason};
+use crate::run::{Frame, FramePath, ModelActivity, ModelState, ModelStateChange, Spend, ToolCallResult, WaitReason};
 use crate::value::{NodeId, WorkflowId};
 
 /// The maximum number of tool calls in one message.
 const MAX_AT_ONCE: usize = 128;
 
 /// Handles the result of a tool call. One that is already settled, or was not asked for, changes nothing.
-pub(in crate::engine::decide) fn tool_done(draft: &mut Draft<'_>, path: &FramePath, call: &str, done: &Done) {
+pub(in crate::engine::decide) fn tool_done(draft: &mut Draft<'_>, path: &FramePath, call: &str, done: &ToolCallResult) {
     let Some(mut working) = StateDecision::at(draft, path) else { return };
     let ModelActivity::Using { settled, .. } = &working.talk.doing else { return };
     let known = asked_for(&working.talk).iter().any(|asked| asked.id == call);
@@ -39,8 +39,10 @@ pub(in crate::engine::decide) fn workflow_done(
 ) {
     let Some(item) = outer.items().iter().find(|item| item.name == *call) else { return };
     let done = match came {
-        Ok(output) => Done::Output(output.unwrap_or_default()),
-        Err(fault) => Done::Failed(format!("`{}` failed at `{}`: {}", item.frame.flow, fault.node, fault.message)),
+        Ok(output) => ToolCallResult::Output(output.unwrap_or_default()),
+        Err(fault) => {
+            ToolCallResult::Failed(format!("`{}` failed at `{}`: {}", item.frame.flow, fault.node, fault.message))
+        }
     };
     tool_done(draft, path, call.as_str(), &done);
 }
@@ -69,12 +71,16 @@ pub(super) fn calls(talk: &ModelState) -> Value {
 
 impl<'w> StateDecision<'_, 'w> {
     /// Returns the result of a tool call, marked if the definition stops the run after the tool.
-    fn stopping(&self, call: &str, done: Done) -> Done {
+    fn stopping(&self, call: &str, done: ToolCallResult) -> ToolCallResult {
         let asked = asked_for(&self.talk).iter().find(|asked| asked.id == call);
         let Some(tool) = asked.and_then(|asked| self.tool_of(asked)) else { return done };
         match done {
-            Done::Output(output) if self.state.breaking.iter().any(|name| name.value == tool) => Done::Breaks(output),
-            Done::Output(output) if self.state.waiting.iter().any(|name| name.value == tool) => Done::Waits(output),
+            ToolCallResult::Output(output) if self.state.breaking.iter().any(|name| name.value == tool) => {
+                ToolCallResult::Breaks(output)
+            }
+            ToolCallResult::Output(output) if self.state.waiting.iter().any(|name| name.value == tool) => {
+                ToolCallResult::Waits(output)
+            }
             done => done,
         }
     }
@@ -84,7 +90,7 @@ impl<'w> StateDecision<'_, 'w> {
         self.say(ModelStateChange::Doing(ModelActivity::Using { settled: Vec::new(), open: Vec::new() }));
         for (nth, call) in calls.iter().enumerate() {
             let settled = if nth >= MAX_AT_ONCE {
-                Some(Done::Failed(format!("more than {MAX_AT_ONCE} tools were called at once")))
+                Some(ToolCallResult::Failed(format!("more than {MAX_AT_ONCE} tools were called at once")))
             } else {
                 self.settled_at_once(call)
             };
@@ -125,7 +131,9 @@ impl<'w> StateDecision<'_, 'w> {
             Ok(frame) => {
                 self.say(ModelStateChange::WorkflowBegun { call: call.id.clone(), index: nth, frame: Box::new(frame) });
             }
-            Err(why) => self.say(ModelStateChange::ToolDone { call: call.id.clone(), done: Done::Failed(why) }),
+            Err(why) => {
+                self.say(ModelStateChange::ToolDone { call: call.id.clone(), done: ToolCallResult::Failed(why) })
+            }
         }
     }
 
@@ -142,21 +150,23 @@ impl<'w> StateDecision<'_, 'w> {
     }
 
     /// Returns the result of a call that needs nothing outside.
-    fn settled_at_once(&mut self, call: &ToolUse) -> Option<Done> {
+    fn settled_at_once(&mut self, call: &ToolUse) -> Option<ToolCallResult> {
         let tools: Vec<&str> = self.state.tools.iter().map(|tool| tool.value.as_str()).collect();
         let names = shown(tools.iter().copied());
         let Some(at) = names.iter().position(|name| *name == call.name) else {
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
             let there =
                 if known.is_empty() { "there are no tools".to_owned() } else { format!("there are {}", list(&known)) };
-            return Some(Done::Failed(format!("there is no tool `{}` here; {there}", clip(&call.name))));
+            return Some(ToolCallResult::Failed(format!("there is no tool `{}` here; {there}", clip(&call.name))));
         };
         let arguments = match &call.arguments {
             Arguments::Json(value) if value.is_object() => value.clone(),
-            Arguments::Json(_) => return Some(Done::Failed("the arguments are not a JSON object".to_owned())),
+            Arguments::Json(_) => {
+                return Some(ToolCallResult::Failed("the arguments are not a JSON object".to_owned()));
+            }
             Arguments::Text(text) => {
                 let why = serde_json::from_str::<Value>(text).err().map_or_else(String::new, |why| format!(": {why}"));
-                return Some(Done::Failed(format!("the arguments are not valid JSON{why}")));
+                return Some(ToolCallResult::Failed(format!("the arguments are not valid JSON{why}")));
             }
         };
         match tools[at] {
@@ -166,20 +176,20 @@ impl<'w> StateDecision<'_, 'w> {
         }
     }
 
-    fn shared_get(&self, arguments: &Value) -> Done {
+    fn shared_get(&self, arguments: &Value) -> ToolCallResult {
         match arguments.get("name").and_then(Value::as_str) {
-            Some(name) => Done::Output(Arc::new(self.shared.get(name).cloned().unwrap_or_default())),
-            None => Done::Output(Arc::new(Value::Object(self.shared.clone()))),
+            Some(name) => ToolCallResult::Output(Arc::new(self.shared.get(name).cloned().unwrap_or_default())),
+            None => ToolCallResult::Output(Arc::new(Value::Object(self.shared.clone()))),
         }
     }
 
-    fn shared_set(&mut self, arguments: &Value) -> Done {
+    fn shared_set(&mut self, arguments: &Value) -> ToolCallResult {
         let (Some(name), Some(value)) = (arguments.get("name").and_then(Value::as_str), arguments.get("value")) else {
-            return Done::Failed("`name` and `value` are needed".to_owned());
+            return ToolCallResult::Failed("`name` and `value` are needed".to_owned());
         };
         let (name, value) = (name.to_owned(), value.clone());
         self.set(&name, value);
-        Done::Output(Arc::new(json!({ "set": name })))
+        ToolCallResult::Output(Arc::new(json!({ "set": name })))
     }
 
     /// Gives the results to the model, in the order of its calls, once all are settled, unless one of them stops the
@@ -192,9 +202,9 @@ impl<'w> StateDecision<'_, 'w> {
         let (settled, calls) = (settled.clone(), asked_for(&self.talk).to_vec());
         let done = |call: &ToolUse| settled.iter().find(|(id, _)| *id == call.id).map(|(_, done)| done.clone());
         let stops = calls.iter().find_map(|call| match done(call)? {
-            Done::Breaks(output) => Some(WaitReason::Break { call: call.id.clone(), output }),
-            Done::Waits(output) => Some(WaitReason::Answer { call: call.id.clone(), output }),
-            Done::Output(_) | Done::Failed(_) => None,
+            ToolCallResult::Breaks(output) => Some(WaitReason::Break { call: call.id.clone(), output }),
+            ToolCallResult::Waits(output) => Some(WaitReason::Answer { call: call.id.clone(), output }),
+            ToolCallResult::Output(_) | ToolCallResult::Failed(_) => None,
         });
         if let Some(why) = stops {
             let then = self.talk.doing.clone();
@@ -202,9 +212,9 @@ impl<'w> StateDecision<'_, 'w> {
         }
         for call in &calls {
             let text = match done(call) {
-                Some(Done::Output(value)) => words::text_of(&value),
-                Some(Done::Failed(why)) => format!("Error: {why}"),
-                Some(Done::Breaks(_) | Done::Waits(_)) | None => continue,
+                Some(ToolCallResult::Output(value)) => words::text_of(&value),
+                Some(ToolCallResult::Failed(why)) => format!("Error: {why}"),
+                Some(ToolCallResult::Breaks(_) | ToolCallResult::Waits(_)) | None => continue,
             };
             let told = Message::of_tool(&call.id, words::clipped(&text, words::MAX_TOOL_TEXT));
             self.say(ModelStateChange::Message(Arc::new(told)));

@@ -16,8 +16,8 @@ use crate::chat::{Arguments, Finish, ToolUse};
 use crate::engine::{Effect, EffectKind, open};
 use crate::graph::Workflow;
 use crate::run::{
-    Actor, Change, Channel, Done, EffectResult, Event, EventKind, Fault, FramePath, Opening, Place, Reply, Run,
-    WaitingFor,
+    Actor, Change, Channel, EffectResult, Event, EventKind, Fault, FramePath, Opening, Place, Reply, Run,
+    ToolCallResult, WaitingFor,
 };
 use crate::value::{NodeId, Outcome, Timestamp};
 
@@ -116,7 +116,7 @@ impl World<'_> {
                 (settled(answered.into()), Some(format!("ask model for {node}")))
             }
             EffectKind::UseTool(used) => {
-                let done = Done::Output(Arc::new(json!("found")));
+                let done = ToolCallResult::Output(Arc::new(json!("found")));
                 (settled(EffectResult::Tool { done }), Some(format!("use {} for {node}", used.tool)))
             }
             other => panic!("nobody performs {other:?}"),

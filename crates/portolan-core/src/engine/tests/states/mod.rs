@@ -18,8 +18,8 @@ use crate::engine::{Effect, EffectKind, open};
 use crate::graph::Workflow;
 use crate::present;
 use crate::run::{
-    Actor, Change, Completion, Done, EffectId, EffectPart, EffectResult, Event, EventKind, FramePath, Opening, Place,
-    Resume, Run, Verdict,
+    Actor, Change, Completion, EffectId, EffectPart, EffectResult, Event, EventKind, FramePath, Opening, Place, Resume,
+    Run, ToolCallResult, Verdict,
 };
 use crate::value::Timestamp;
 
@@ -141,7 +141,7 @@ fn of_effect(pending: &[Effect], word: &str, rest: &str) -> Option<EventKind> {
             |what: &EffectKind| matches!(what, EffectKind::Complete(asked) if asked.judge.is_some() == judges);
         Some(first(&is_asked)?.id.clone().settled(reply, 0))
     };
-    let tool = |done: Done| {
+    let tool = |done: ToolCallResult| {
         let used = first(&|what| matches!(what, EffectKind::UseTool(_)))?;
         Some(used.id.clone().settled(EffectResult::Tool { done }, 0))
     };
@@ -158,10 +158,10 @@ fn of_effect(pending: &[Effect], word: &str, rest: &str) -> Option<EventKind> {
         "no" => completed(true, verdict(rest, false)),
         "down" => completed(false, unanswered(true)).or_else(|| completed(true, unanswered(true))),
         "dead" => completed(false, unanswered(false)).or_else(|| completed(true, unanswered(false))),
-        "done" => tool(Done::Output(Arc::new(value(rest)))),
-        "fails" => tool(Done::Failed(rest.to_owned())),
-        "breaks" => tool(Done::Breaks(Arc::new(value(rest)))),
-        "waits" => tool(Done::Waits(Arc::new(value(rest)))),
+        "done" => tool(ToolCallResult::Output(Arc::new(value(rest)))),
+        "fails" => tool(ToolCallResult::Failed(rest.to_owned())),
+        "breaks" => tool(ToolCallResult::Breaks(Arc::new(value(rest)))),
+        "waits" => tool(ToolCallResult::Waits(Arc::new(value(rest)))),
         "holds" => settled(Verdict::Held),
         "broken" => settled(Verdict::Broken { reason: rest.to_owned(), output: String::new() }),
         "returns" => {

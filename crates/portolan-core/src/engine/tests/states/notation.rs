@@ -13,7 +13,7 @@ use crate::dialect::Strictness;
 use crate::expr::{Expr, Jsonata};
 use crate::graph::RetryContext;
 use crate::graph::{
-    Bounds, CheckBy, Edge, EndResult, Exhausted, Graph, Interface, Judge, KeyResult, KeyResultCheck, Kind, Node,
+    Bounds, CheckBy, Edge, EndResult, ExhaustionPolicy, Graph, Interface, Judge, KeyResult, KeyResultCheck, Kind, Node,
     RequestTemplate, RunLimits, State, Strategy, Trigger, Worker, Workflow,
 };
 use crate::schema::Schema;
@@ -108,7 +108,7 @@ pub(in crate::engine::tests) fn plain(work: Worker) -> State {
         waiting: Vec::new(),
         max_retries: 1,
         again: RetryContext::Continue,
-        exhausted: Exhausted::Fail,
+        exhausted: ExhaustionPolicy::Fail,
         judge: Judge::default(),
         sets: Vec::new(),
         limits: Bounds::default(),
@@ -157,8 +157,8 @@ fn read(state: &mut State, part: &str) {
         }
         "nobody" => state.work = Worker::Nobody,
         "restart" => state.again = RetryContext::Restart,
-        "best" => state.exhausted = Exhausted::Best,
-        "ask" => state.exhausted = Exhausted::Ask,
+        "best" => state.exhausted = ExhaustionPolicy::Best,
+        "ask" => state.exhausted = ExhaustionPolicy::Ask,
         other => panic!("there is no part `{other}`"),
     }
 }

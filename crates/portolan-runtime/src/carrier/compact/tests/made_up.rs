@@ -5,9 +5,9 @@ use portolan_core::chat::{Message, Role};
 use portolan_core::expr::Outputs;
 use portolan_core::graph::EndResult;
 use portolan_core::run::{
-    Attempt, Backoff, Branch, BranchState, Branches, Budget, Bypass, BypassSource, Data, Done, Failure, Fault,
-    Feedback, Form, Frame, Human, Item, KeyResultOutcome, ModelActivity, ModelState, Place, Raised, Spend, Spent,
-    StateUsage, Tallies, Verdict, WaitReason, WaitingFor,
+    Attempt, Backoff, Branch, BranchState, Branches, Budget, Bypass, BypassSource, Data, Failure, Fault, Feedback,
+    Form, Frame, Human, Item, KeyResultOutcome, ModelActivity, ModelState, Place, Raised, Spend, Spent, StateUsage,
+    Tallies, ToolCallResult, Verdict, WaitReason, WaitingFor,
 };
 use portolan_core::value::{NodeId, Timestamp, WorkflowId};
 use serde_json::Map;
@@ -69,7 +69,7 @@ impl<'r> Maker<'r> {
         let doing = match self.random.u8(..3) {
             0 => ModelActivity::Asking(patience),
             1 => ModelActivity::Using {
-                settled: self.some(|maker| (maker.word(), Done::Failed(maker.word()))),
+                settled: self.some(|maker| (maker.word(), ToolCallResult::Failed(maker.word()))),
                 open: self.some(|maker| Item {
                     name: maker.node(),
                     index: maker.count(),
