@@ -6,7 +6,9 @@ use portolan_core::dialect::{self, Strictness};
 use portolan_core::engine::{decide, open};
 use portolan_core::graph::Workflow;
 use portolan_core::present::{Act, Offer, Situation, Viewer, focus, situation};
-use portolan_core::run::{Actor, Channel, EffectResult, Event, EventKind, FramePath, Opening, Raised, Run, moves};
+use portolan_core::run::{
+    Actor, Channel, EffectResult, Event, EventKind, FramePath, Opening, RaisedQuestion, Run, moves,
+};
 use portolan_core::source::Source;
 use portolan_core::validate;
 use portolan_core::value::{Outcome, Timestamp};
@@ -70,7 +72,7 @@ fn event(run: &Run, offer: &Offer) -> (Actor, EventKind) {
             (person, reported(outcome))
         }
         Act::Raise => {
-            let question = Raised { question: "which?".to_owned(), options: vec!["a".into(), "b".into()] };
+            let question = RaisedQuestion { question: "which?".to_owned(), options: vec!["a".into(), "b".into()] };
             (agent, EventKind::Raised { frame, revision, question })
         }
         Act::End => (agent, EventKind::Cancelled { reason: "enough".to_owned(), outcome: None }),

@@ -114,7 +114,7 @@ fn schema() -> Value {
 pub fn read(answer: &ModelAnswer) -> Result<Vec<ReviewFinding>, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct Said {
+    struct ReviewAnswer {
         findings: Vec<ReviewFinding>,
     }
     match answer.finish {
@@ -123,7 +123,8 @@ pub fn read(answer: &ModelAnswer) -> Result<Vec<ReviewFinding>, String> {
         Finish::Stop | Finish::Tools | Finish::Other(_) => {}
     }
     let text = answer.message.content.as_deref().unwrap_or_default();
-    let said: Said = serde_json::from_str(unfenced(text)).map_err(|error| format!("it does not fit ({error})"))?;
+    let said: ReviewAnswer =
+        serde_json::from_str(unfenced(text)).map_err(|error| format!("it does not fit ({error})"))?;
     let mut findings = said.findings;
     if findings.len() > MOST_FINDINGS {
         return Err(format!("it has {} findings, more than the {MOST_FINDINGS} it may have", findings.len()));

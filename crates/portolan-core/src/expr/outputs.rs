@@ -27,7 +27,7 @@ use crate::value::NodeId;
 /// assert_eq!(outputs.latest("entry"), None); // the second output was undefined
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Stored", into = "Stored")]
+#[serde(from = "StoredOutputs", into = "StoredOutputs")]
 pub struct Outputs {
     nodes: IndexMap<NodeId, Node>,
     total: u64,
@@ -245,32 +245,32 @@ impl History {
 /// The serialized form. With history it has only the records, from which the rest follows.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Stored {
+enum StoredOutputs {
     History { nodes: Vec<NodeId>, records: Vec<Record> },
     Latest { latest: IndexMap<NodeId, Node>, total: u64 },
 }
 
-impl From<Outputs> for Stored {
-    fn from(outputs: Outputs) -> Stored {
+impl From<Outputs> for StoredOutputs {
+    fn from(outputs: Outputs) -> StoredOutputs {
         match outputs.history {
             Some(history) => {
                 let nodes = outputs.nodes.into_keys().collect();
                 let records = Arc::try_unwrap(history).unwrap_or_else(|shared| (*shared).clone()).records;
-                Stored::History { nodes, records }
+                StoredOutputs::History { nodes, records }
             }
-            None => Stored::Latest { latest: outputs.nodes, total: outputs.total },
+            None => StoredOutputs::Latest { latest: outputs.nodes, total: outputs.total },
         }
     }
 }
 
-impl From<Stored> for Outputs {
-    fn from(stored: Stored) -> Outputs {
+impl From<StoredOutputs> for Outputs {
+    fn from(stored: StoredOutputs) -> Outputs {
         match stored {
-            Stored::Latest { latest, total } => {
+            StoredOutputs::Latest { latest, total } => {
                 let newest = (0..latest.len()).max_by_key(|index| latest[*index].at);
                 Outputs { nodes: latest, total, newest, history: None }
             }
-            Stored::History { nodes, records } => {
+            StoredOutputs::History { nodes, records } => {
                 let mut outputs = Outputs::new(true);
                 for record in records {
                     // Only an edited file has a record without a node. Such a record belongs to no node and is dropped.

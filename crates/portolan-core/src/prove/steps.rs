@@ -8,7 +8,7 @@ use crate::engine::decide;
 use crate::graph::{self, Check, FailureHandling, Kind, Strategy};
 use crate::run::{
     Actor, Branch, BranchState, Change, Channel, EffectId, EffectPart, EffectResult, Event, EventKind, Fault, Frame,
-    FramePath, Move, Place, Reply, Run, Spent, Verdict, WaitingFor, moves,
+    FramePath, GateRetries, Move, Place, Reply, Run, Verdict, WaitingFor, moves,
 };
 use crate::value::{CANCELLED, NodeId, Outcome, Timestamp, WorkflowId};
 
@@ -282,7 +282,7 @@ impl At<'_> {
                 && step.node.phase.is_none()
                 && let Some(frame) = frame_mut(run, &path)
             {
-                frame.spent.push(Spent { gate, used: 1 });
+                frame.spent.push(GateRetries { gate, used: 1 });
             }
         }
     }
@@ -403,7 +403,7 @@ fn spend(model: &Model, run: &mut Run, path: &FramePath, gate: &NodeId) {
     if let Some(frame) = frame_mut(run, path) {
         let used = budget(model, &frame.flow, gate).0.saturating_add(1);
         frame.spent.retain(|spent| spent.gate != *gate);
-        frame.spent.push(Spent { gate: gate.clone(), used });
+        frame.spent.push(GateRetries { gate: gate.clone(), used });
     }
 }
 

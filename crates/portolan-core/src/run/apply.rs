@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::model_state::ModelStateChange;
 use super::{
-    BranchState, Change, Data, Form, Frame, FramePath, Item, Place, Run, Spend, Spent, StateUsage, Tallies, Verdict,
+    BranchState, Change, Data, Form, Frame, FramePath, GateRetries, Item, Place, Run, Spend, StateUsage, Tallies,
+    Verdict,
 };
 use crate::value::{ANSWERED, CheckId, NodeId};
 
@@ -52,7 +53,7 @@ impl Run {
             Change::Settled { frame, check, verdict } => self.settle(frame, check, verdict),
             Change::Retried { frame, gate, used, .. } => self.at(frame, |frame| {
                 frame.spent.retain(|spent| spent.gate != *gate);
-                frame.spent.push(Spent { gate: gate.clone(), used: *used });
+                frame.spent.push(GateRetries { gate: gate.clone(), used: *used });
             }),
             Change::Refilled { frame, gate } => self.at(frame, |frame| {
                 frame.spent.retain(|spent| gate.as_ref().is_some_and(|gate| spent.gate != *gate));

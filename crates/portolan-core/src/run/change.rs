@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::model_state::ModelStateChange;
-use super::{BranchState, Bypass, Data, Fault, Feedback, Frame, FramePath, Opening, Place, Raised, Verdict};
+use super::{BranchState, Bypass, Data, Fault, Feedback, Frame, FramePath, Opening, Place, RaisedQuestion, Verdict};
 use crate::value::{CheckId, NodeId, WorkflowId};
 
 /// Why a loop ended.
@@ -146,7 +146,7 @@ pub enum Change {
         /// The frame.
         frame: FramePath,
         /// The question; `None` if it was answered.
-        question: Option<Box<Raised>>,
+        question: Option<Box<RaisedQuestion>>,
     },
     /// A variable was set.
     Set {

@@ -25,7 +25,7 @@ struct At {
 }
 
 #[derive(Deserialize)]
-struct Settled {
+struct SettledEvent {
     effect: CheckName,
     verdict: Verdict,
 }
@@ -39,14 +39,14 @@ struct CheckName {
 }
 
 #[derive(Deserialize)]
-struct Returned {
+struct ReturnedEvent {
     #[serde(flatten)]
     at: At,
     reply: Reply,
 }
 
 #[derive(Deserialize)]
-struct Completed {
+struct CompletedEvent {
     #[serde(flatten)]
     at: At,
     turn: u32,
@@ -70,22 +70,22 @@ impl At {
     }
 }
 
-impl From<Settled> for EventKind {
-    fn from(Settled { effect, verdict }: Settled) -> EventKind {
+impl From<SettledEvent> for EventKind {
+    fn from(SettledEvent { effect, verdict }: SettledEvent) -> EventKind {
         let CheckName { frame, node, since, check } = effect;
         let effect = EffectId { frame, node, since, part: EffectPart::Check(check) };
         EventKind::Settled { effect, result: EffectResult::Verdict(verdict), seed: 0 }
     }
 }
 
-impl From<Returned> for EventKind {
-    fn from(Returned { at, reply }: Returned) -> EventKind {
+impl From<ReturnedEvent> for EventKind {
+    fn from(ReturnedEvent { at, reply }: ReturnedEvent) -> EventKind {
         at.settled(EffectPart::Node, EffectResult::Reply(reply))
     }
 }
 
-impl From<Completed> for EventKind {
-    fn from(Completed { at, turn, vote, reply }: Completed) -> EventKind {
+impl From<CompletedEvent> for EventKind {
+    fn from(CompletedEvent { at, turn, vote, reply }: CompletedEvent) -> EventKind {
         let part = match vote {
             Some(judge) => EffectPart::Vote { turn, judge },
             None => EffectPart::Request(turn),
@@ -112,9 +112,9 @@ impl<'de> Visitor<'de> for AnyFormat {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<EventKind, A::Error> {
         let kind: String = map.next_key()?.ok_or_else(|| de::Error::custom("an event must have a kind"))?;
         match kind.as_str() {
-            "settled" => map.next_value::<Settled>().map(EventKind::from),
-            "returned" => map.next_value::<Returned>().map(EventKind::from),
-            "completed" => map.next_value::<Completed>().map(EventKind::from),
+            "settled" => map.next_value::<SettledEvent>().map(EventKind::from),
+            "returned" => map.next_value::<ReturnedEvent>().map(EventKind::from),
+            "completed" => map.next_value::<CompletedEvent>().map(EventKind::from),
             "tool_done" => map.next_value::<ToolDone>().map(EventKind::from),
             "continued" => map.next_value::<At>().map(|at| at.settled(EffectPart::Node, EffectResult::Due)),
             "timed_out" => map.next_value::<At>().map(|at| at.settled(EffectPart::Timer, EffectResult::Due)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{BypassSource, EffectId, EffectResult, Fault, FramePath, Opening, Raised, earlier};
+use super::{BypassSource, EffectId, EffectResult, Fault, FramePath, Opening, RaisedQuestion, earlier};
 use crate::chat::{ModelAnswer, ModelError};
 use crate::value::{NodeId, Outcome, Timestamp};
 
@@ -115,7 +115,7 @@ pub enum EventKind {
         /// The revision at which the caller saw the position.
         revision: Option<u64>,
         /// The question.
-        question: Raised,
+        question: RaisedQuestion,
     },
     /// Variables are set during work; in a run of a function, outputs of nodes may be replaced too.
     Noted {

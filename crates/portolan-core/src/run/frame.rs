@@ -21,13 +21,13 @@ pub struct Frame {
     pub place: Place,
     /// The retries used at gates that have not passed since, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub spent: Vec<Spent>,
+    pub spent: Vec<GateRetries>,
     /// Why it was sent here, if that was a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
     /// The agent's question, while it waits for the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub raised: Option<Box<Raised>>,
+    pub raised: Option<Box<RaisedQuestion>>,
     /// Its input, its variables and the outputs of its nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Arc<Data>>,
@@ -35,7 +35,7 @@ pub struct Frame {
 
 /// The retries used at one gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct GateRetries {
     /// The node whose budget it is.
     pub gate: NodeId,
     /// The number of retries used.
@@ -180,7 +180,7 @@ pub enum WaitingFor {
 /// A question that the workflow does not ask: the agent's, or one about a check that nothing else can decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Raised {
+pub struct RaisedQuestion {
     /// The text of the question.
     pub question: String,
     /// The possible answers.
@@ -322,7 +322,7 @@ impl Frame {
     }
 
     /// Returns the gate that was retried last and has not passed since.
-    pub fn retrying(&self) -> Option<&Spent> {
+    pub fn retrying(&self) -> Option<&GateRetries> {
         self.spent.last()
     }
 

@@ -28,14 +28,16 @@ pub use change::{Change, LoopEnd};
 pub use data::{Data, Fault, Item};
 pub use effect::{EffectId, EffectPart, EffectResult};
 pub use event::{Actor, Channel, Completion, Event, EventKind, Reply, Resume, Verdict};
-pub use frame::{Branch, BranchState, Failure, Feedback, Frame, FramePath, Place, Raised, Spent, WaitingFor};
+pub use frame::{
+    Branch, BranchState, Failure, Feedback, Frame, FramePath, GateRetries, Place, RaisedQuestion, WaitingFor,
+};
 pub(crate) use model_state::TURNS;
 pub use model_state::{
     Attempt, Backoff, Budget, KeyResultOutcome, ModelActivity, ModelState, ModelStateChange, Spend, StateUsage,
     ToolCallResult, WaitReason,
 };
 pub use moves::{Move, moves};
-pub use remembered::{Remembered, StateResult};
+pub use remembered::{RunMemory, StateResult};
 
 /// A run of a workflow. It contains no history: the journal does.
 ///
@@ -115,7 +117,7 @@ pub struct Opening {
     pub effectivities: Option<Vec<String>>,
     /// The initial variables and history, if they were saved from another run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub remembered: Option<Arc<Remembered>>,
+    pub remembered: Option<Arc<RunMemory>>,
     /// The run that it was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
@@ -131,13 +133,13 @@ pub struct Origin {
     pub seq: u64,
     /// The migrations to other definitions, also those before the fork, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub carried: Vec<Carried>,
+    pub carried: Vec<Migration>,
 }
 
 /// A migration of a run from one definition to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Carried {
+pub struct Migration {
     /// The last record under the earlier definition.
     pub seq: u64,
     /// The digest of the earlier definition.

@@ -9,15 +9,15 @@ use crate::value::NodeId;
 /// `objective`, are ignored: they only repeat the definition.
 ///
 /// ```
-/// use portolan_core::run::Remembered;
+/// use portolan_core::run::RunMemory;
 /// let saved = r#"{"objective": "o", "shared": {"n": 1}, "history": [{"state_name": "a", "output": "x"}]}"#;
-/// let remembered: Remembered = serde_json::from_str(saved)?;
+/// let remembered: RunMemory = serde_json::from_str(saved)?;
 /// assert_eq!((remembered.shared.len(), remembered.history[0].state_name.as_str()), (1, "a"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Remembered {
+pub struct RunMemory {
     /// The variables.
     pub shared: Map<String, Value>,
     /// The results of states, the oldest first.

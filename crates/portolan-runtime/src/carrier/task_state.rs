@@ -1,7 +1,7 @@
 //! The run in a task file: `metadata.portolan`, or the keys of a file that Navigator wrote.
 
 use portolan_core::graph::{Kind, Workflow};
-use portolan_core::run::{Branches, Form, Frame, Human, Opening, Place, Rules, Run, Spent, WaitingFor};
+use portolan_core::run::{Branches, Form, Frame, GateRetries, Human, Opening, Place, Rules, Run, WaitingFor};
 use portolan_core::value::{NodeId, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -155,7 +155,7 @@ impl Legacy {
         };
         let gate = self.gate.as_deref().map_or(node, NodeId::from);
         let owed = self.retries > 0 && workflow.root().steps.contains_key(&gate);
-        let spent = owed.then_some(Spent { gate, used: self.retries }).into_iter().collect();
+        let spent = owed.then_some(GateRetries { gate, used: self.retries }).into_iter().collect();
         let rules = Rules { human, branches: Branches::Outside, is_branch: self.is_branch };
         Ok(Run {
             form: Form::One,

@@ -53,9 +53,9 @@ struct Script {
 struct Step {
     attempt: Option<u32>,
     run: Option<Vec<String>>,
-    write: Option<Writing>,
+    write: Option<FileWrite>,
     patch: Option<Map<String, Value>>,
-    ask: Option<Asking>,
+    ask: Option<ScriptedQuestion>,
     back: Option<String>,
     usage: Option<Value>,
     fail: Option<String>,
@@ -63,14 +63,14 @@ struct Step {
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Writing {
+struct FileWrite {
     path: String,
     text: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asking {
+struct ScriptedQuestion {
     body: String,
     #[serde(default)]
     choices: Vec<String>,
@@ -143,7 +143,7 @@ async fn perform(step: &Step, assignment: &Assignment, worked: &mut SessionResul
     }
     if let Some(asking) = step.ask.as_ref().filter(|ask| !assignment.answers.iter().any(|(body, _)| *body == ask.body))
     {
-        let Asking { body, choices, default } = asking.clone();
+        let ScriptedQuestion { body, choices, default } = asking.clone();
         worked.question = Some(AgentQuestion { body, choices, default });
         return;
     }
@@ -166,7 +166,7 @@ async fn perform(step: &Step, assignment: &Assignment, worked: &mut SessionResul
 }
 
 /// Writes a file. Refuses paths outside of the project.
-fn write(project: &Path, writing: &Writing) -> Result<(), String> {
+fn write(project: &Path, writing: &FileWrite) -> Result<(), String> {
     let path = Path::new(&writing.path);
     if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
         return Err(format!("`{}` is outside the project", clip(&writing.path)));

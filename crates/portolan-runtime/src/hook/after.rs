@@ -10,7 +10,7 @@ use serde_json::json;
 use super::git::PUSHED;
 use super::refs::{Refs, is_within};
 use super::session::{AllowedCall, Session};
-use super::tracked::Tracked;
+use super::tracked::BranchDifferences;
 use super::tripwire::{Snapshot, followed, holds, short};
 use super::upstream::{Upstreams, tracking};
 use super::{Answerable, Gatekeeper, PERSON, record, watched};
@@ -133,7 +133,9 @@ impl Gatekeeper {
             found.extend(forged(worktree, rules, before, after));
             found.extend(pushed(project, before));
         }
-        let is_new = |then: &Tracked, now: &Tracked, branch| then.is_of(branch) && now.was_changed(then, before.begun);
+        let is_new = |then: &BranchDifferences, now: &BranchDifferences, branch| {
+            then.is_of(branch) && now.was_changed(then, before.begun)
+        };
         if let (Some(then), Some(now), Some(branch)) = (&before.tracked, &after.tracked, &after.branch)
             && is_new(then, now, branch)
             && found.is_empty()

@@ -12,7 +12,7 @@ use portolan_gates::{Decision, Intent};
 use serde::{Deserialize, Serialize};
 
 use super::Answerable;
-use super::tracked::Tracked;
+use super::tracked::BranchDifferences;
 use super::tripwire::Snapshot;
 use crate::bindings::BoundRun;
 use crate::digest::Digest;
@@ -45,13 +45,13 @@ pub(super) struct SessionFile {
     run: Option<String>,
     /// The runs that bind the session, until they are over.
     pub(super) bound: BTreeSet<BoundRun>,
-    answers: VecDeque<Answered>,
+    answers: VecDeque<AnsweredCall>,
     /// The snapshots of the repository from before the calls under way.
     pub(super) before: VecDeque<(String, Snapshot)>,
     /// The commits of the integration branches at the last call of the session.
     pub(super) tips: BTreeMap<String, String>,
     /// The uncommitted tracked content at the last check.
-    pub(super) tracked: Option<Tracked>,
+    pub(super) tracked: Option<BranchDifferences>,
     /// The digest of the record of the installation at the last check.
     pub(super) installed: Option<String>,
     /// The findings that were reported already.
@@ -62,7 +62,7 @@ pub(super) struct SessionFile {
 
 /// A call that was answered.
 #[derive(Debug, Serialize, Deserialize)]
-struct Answered {
+struct AnsweredCall {
     call: String,
     input: Digest,
     at: Timestamp,
@@ -159,7 +159,7 @@ impl Session {
         (now, run): (Timestamp, Option<&str>),
     ) {
         let Some(call) = &intent.call else { return };
-        self.kept.answers.push_back(Answered {
+        self.kept.answers.push_back(AnsweredCall {
             call: call.clone(),
             input: input.clone(),
             at: now,

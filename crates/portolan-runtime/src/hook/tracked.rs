@@ -19,7 +19,7 @@ const LATE: Duration = Duration::from_millis(20);
 /// The differences from the last commit of a branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Tracked {
+pub(super) struct BranchDifferences {
     branch: String,
     /// Digests of the files' contents, and of the staged content.
     files: String,
@@ -29,9 +29,9 @@ pub(super) struct Tracked {
     indexed: u64,
 }
 
-impl Tracked {
+impl BranchDifferences {
     /// Returns the present differences, or `None` if git fails.
-    pub(super) fn look(root: &Path, git_dir: &Path, branch: &str) -> Option<Tracked> {
+    pub(super) fn look(root: &Path, git_dir: &Path, branch: &str) -> Option<BranchDifferences> {
         let (_, text) = ask::ask(root, &["status", "--porcelain=v2", "-z", "--untracked-files=no"], Vec::new())?;
         let (mut files, mut staged, mut touched) = (String::new(), String::new(), 0);
         for entry in text.split('\0') {
@@ -55,7 +55,13 @@ impl Tracked {
         }
         let indexed = fs::metadata(git_dir.join("index")).as_ref().map_or(0, changed_at);
         let digest = |text: String| Digest::of(text).to_string();
-        Some(Tracked { branch: branch.to_owned(), files: digest(files), staged: digest(staged), touched, indexed })
+        Some(BranchDifferences {
+            branch: branch.to_owned(),
+            files: digest(files),
+            staged: digest(staged),
+            touched,
+            indexed,
+        })
     }
 
     pub(super) fn is_of(&self, branch: &str) -> bool {
@@ -63,7 +69,7 @@ impl Tracked {
     }
 
     /// Checks whether the differences from `before` were made since a call began.
-    pub(super) fn was_changed(&self, before: &Tracked, begun: u64) -> bool {
+    pub(super) fn was_changed(&self, before: &BranchDifferences, begun: u64) -> bool {
         (self.files != before.files && self.touched >= begun) || (self.staged != before.staged && self.indexed >= begun)
     }
 }
@@ -132,8 +138,8 @@ mod tests {
             assert!(git.status().expect("git runs").success(), "git {words}");
         }
 
-        fn look(&self) -> Tracked {
-            Tracked::look(self.0.path(), &self.at(".git"), "main").expect("git says it")
+        fn look(&self) -> BranchDifferences {
+            BranchDifferences::look(self.0.path(), &self.at(".git"), "main").expect("git says it")
         }
     }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::refs::{Refs, is_within};
 use super::session::Session;
-use super::tracked::{self, Tracked};
+use super::tracked::{self, BranchDifferences};
 use super::upstream::Upstreams;
 use super::{Gatekeeper, record};
 use crate::audit::{self, Durability, Kind, Line, LogEntry};
@@ -37,16 +37,21 @@ pub(super) struct Snapshot {
     /// The time from which a change belongs to the call.
     pub(super) begun: u64,
     /// The uncommitted tracked content. Only set while an integration branch is checked out.
-    pub(super) tracked: Option<Tracked>,
+    pub(super) tracked: Option<BranchDifferences>,
 }
 
 impl Snapshot {
     /// Takes a snapshot. Reuses the tracked content in `known` if it is of the same branch.
-    pub(super) fn take(worktree: &Worktree, rules: &Guidelines, now: Timestamp, known: Option<&Tracked>) -> Snapshot {
+    pub(super) fn take(
+        worktree: &Worktree,
+        rules: &Guidelines,
+        now: Timestamp,
+        known: Option<&BranchDifferences>,
+    ) -> Snapshot {
         let branch = worktree.branch().filter(|branch| integrates(rules, branch)).map(str::to_owned);
         let look = |branch: &String| match known.filter(|known| known.is_of(branch)) {
             Some(known) => Some(known.clone()),
-            None => Tracked::look(Path::new(&worktree.root), Path::new(&worktree.git_dir), branch),
+            None => BranchDifferences::look(Path::new(&worktree.root), Path::new(&worktree.git_dir), branch),
         };
         let tracked = branch.as_ref().and_then(look);
         let refs = Refs::of(worktree);

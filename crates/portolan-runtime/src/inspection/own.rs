@@ -17,11 +17,11 @@ const OF_ALL: [&str; 3] = ["/etc/gitconfig", "/etc/claude-code", "/etc/codex"];
 #[derive(Default, Deserialize)]
 struct Record {
     #[serde(default)]
-    files: Vec<Installed>,
+    files: Vec<InstalledFile>,
 }
 
 #[derive(Deserialize)]
-struct Installed {
+struct InstalledFile {
     file: PathBuf,
     program: Option<PathBuf>,
 }
@@ -56,7 +56,7 @@ pub(super) fn hooks(folder: &Path) -> Vec<PathBuf> {
     installed(&project).into_iter().map(|installed| installed.file).filter(|file| file.is_absolute()).collect()
 }
 
-fn installed(project: &Path) -> Vec<Installed> {
+fn installed(project: &Path) -> Vec<InstalledFile> {
     let record: Option<Record> = pins::text(project).and_then(|text| serde_json::from_str(&text).ok());
     record.unwrap_or_default().files
 }

@@ -60,7 +60,7 @@ pub enum PassphrasePolicy {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
+struct PassphraseHashes {
     hashes: Vec<String>,
 }
 
@@ -223,7 +223,7 @@ impl People<'_> {
     }
 
     /// Reads the passphrases of all data folders. Skips a folder of another user that this account cannot read.
-    fn all_kept(&self) -> Result<Vec<(PathBuf, Kept)>, ServiceError> {
+    fn all_kept(&self) -> Result<Vec<(PathBuf, PassphraseHashes)>, ServiceError> {
         let own = [self.own_folder(), Some(self.data_folder()?)];
         let mut all = Vec::new();
         for folder in self.folders(lineage::ancestors().as_deref())? {
@@ -237,9 +237,9 @@ impl People<'_> {
     }
 }
 
-fn kept(path: &Path) -> Result<Kept, ServiceError> {
+fn kept(path: &Path) -> Result<PassphraseHashes, ServiceError> {
     match text(path) {
-        Ok(None) => Ok(Kept::default()),
+        Ok(None) => Ok(PassphraseHashes::default()),
         Ok(Some(text)) => serde_json::from_str(&text).map_err(|_| tampered(path)),
         Err(error) => Err(unreadable(path, &error)),
     }

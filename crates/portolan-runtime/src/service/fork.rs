@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portolan_core::engine::{self, changes_of, migrate};
 use portolan_core::present::focus;
-use portolan_core::run::{Branches, Carried, Change, Event, EventKind, FramePath, Opening, Origin, Place, Run};
+use portolan_core::run::{Branches, Change, Event, EventKind, FramePath, Migration, Opening, Origin, Place, Run};
 use portolan_core::value::Timestamp;
 use serde_json::{Map, Value};
 
@@ -187,11 +187,11 @@ fn add(records: &mut Vec<Record>, run: &mut Run, event: Event, changes: Vec<Chan
 /// Returns the origin of a fork, including the migrations of the other run up to that record.
 fn origin(address: &Address, seq: u64, past: &Past, definition: &Definition) -> Origin {
     let known = past.trail().run().and_then(|run| run.opening.origin.as_ref());
-    let mut carried: Vec<Carried> = known.map(|origin| origin.carried.clone()).unwrap_or_default();
+    let mut carried: Vec<Migration> = known.map(|origin| origin.carried.clone()).unwrap_or_default();
     carried.retain(|carried| carried.seq < seq);
     let (from, to) = (past.definition_at(seq).digest.to_string(), definition.digest.to_string());
     if from != to {
-        carried.push(Carried { seq, from, to });
+        carried.push(Migration { seq, from, to });
     }
     Origin { run: address.to_string(), seq, carried }
 }

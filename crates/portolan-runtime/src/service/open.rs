@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use portolan_core::diagnostic::clip;
-use portolan_core::run::{Actor, Branches, Change, Event, EventKind, Human, Opening, Remembered, Rules, Run};
+use portolan_core::run::{Actor, Branches, Change, Event, EventKind, Human, Opening, Rules, Run, RunMemory};
 use portolan_core::value::NodeId;
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ pub struct Function {
     /// The function.
     pub definition: Arc<Definition>,
     /// What another run remembered.
-    pub remembered: Option<Remembered>,
+    pub remembered: Option<RunMemory>,
     /// The base folder of its servers' paths, if it is not the project.
     pub folder: Option<PathBuf>,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portolan_core::diagnostic::clip;
-use portolan_core::run::Raised;
+use portolan_core::run::RaisedQuestion;
 use portolan_core::value::Outcome;
 use serde_json::Value;
 
@@ -69,7 +69,7 @@ pub enum Act {
         outputs: Option<Arc<Value>>,
     },
     /// Raises a question that the workflow does not ask.
-    Raise(Raised),
+    Raise(RaisedQuestion),
     /// Ends the run early.
     End {
         /// The reason.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use portolan_core::run::Raised;
+use portolan_core::run::RaisedQuestion;
 use portolan_core::value::{Outcome, PASSED};
 use portolan_runtime::service::{Act, Caller, Open, Report, Request, RunCarrier, ServiceError, States, View};
 use serde_json::{Map, Value, json};
@@ -79,7 +79,7 @@ pub(crate) fn call(action: &Action, option: Option<&str>) -> (Request, Act) {
         }
         "raise_checkpoint" => {
             let options = vec!["this".into(), "that".into()];
-            Act::Raise(Raised { question: filled("question").expect("a question"), options })
+            Act::Raise(RaisedQuestion { question: filled("question").expect("a question"), options })
         }
         "end_workflow" => Act::End { reason: filled("reason").expect("a reason") },
         other => panic!("no tool of navigation: {other}"),

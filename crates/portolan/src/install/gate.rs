@@ -24,7 +24,7 @@ const OF_CLIENTS: [&str; 6] = ["autoApprove", "alwaysAllow", "trust", "gallery",
 
 /// What was moved out of a host's file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Moved {
+pub(super) struct MovedServers {
     /// The text of the file before, without our own parts.
     before: String,
     /// The servers, as the host's file had them.
@@ -34,7 +34,7 @@ pub(super) struct Moved {
 /// A host's file without the servers that the gate offers instead.
 pub(super) struct StrippedFile {
     pub(super) text: String,
-    pub(super) moved: Moved,
+    pub(super) moved: MovedServers,
     /// The servers in the form that the gate reads.
     servers: Map<String, Value>,
     /// Why the others stay.
@@ -85,7 +85,7 @@ pub(super) fn take(host: Host, key: &str, project: &Path, text: Option<&str>) ->
     ensure!(!servers.is_empty(), "it has no server that could be moved behind the gate: add one first{}", said(&notes));
     let parts: Vec<Part> = originals.iter().map(|(name, value)| part(key, name, value)).collect();
     let rest = splice::cut(text, &parts, |_, _| true).map_err(anyhow::Error::msg)?;
-    Ok(StrippedFile { text: rest, moved: Moved { before: text.to_owned(), servers: originals }, servers, notes })
+    Ok(StrippedFile { text: rest, moved: MovedServers { before: text.to_owned(), servers: originals }, servers, notes })
 }
 
 fn said(notes: &[String]) -> String {
@@ -103,7 +103,7 @@ impl StrippedFile {
     }
 }
 
-impl Moved {
+impl MovedServers {
     /// Returns the text of the host's file before, for a file that has not changed since.
     pub(super) fn before(&self) -> String {
         self.before.clone()
@@ -199,7 +199,7 @@ fn spell(value: &mut Value, project: &Path) {
 }
 
 /// Returns the note for a person about what remains to be done.
-pub(super) fn note(moved: &Moved) -> String {
+pub(super) fn note(moved: &MovedServers) -> String {
     let names: Vec<&str> = moved.servers.keys().map(String::as_str).collect();
     format!(
         "{} {} behind the gate: run `portolan trust {FILE}`, since the gate starts no server of a file in the project \

@@ -7,8 +7,8 @@ use portolan_runtime::pins::Pins;
 use portolan_runtime::trust::Digest;
 use serde::{Deserialize, Serialize};
 
-use super::gate::Moved;
-use super::splice::{Inserted, Part};
+use super::gate::MovedServers;
+use super::splice::{Insertion, Part};
 
 /// The path of the record in the project.
 pub(crate) use portolan_runtime::pins::PLACE;
@@ -48,10 +48,10 @@ pub(crate) struct InstalledFile {
     pub(super) parts: Vec<Part>,
     /// The inserted texts of these parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) inserted: Vec<Inserted>,
+    pub(super) inserted: Vec<Insertion>,
     /// The servers that are behind the gate instead of in this file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) moved: Option<Moved>,
+    pub(super) moved: Option<MovedServers>,
     /// Whether the earlier hook is kept beside it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) chained: bool,

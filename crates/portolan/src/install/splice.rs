@@ -19,7 +19,7 @@ pub(super) struct Part {
 
 /// An inserted text, and its offset in the resulting text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Inserted {
+pub(super) struct Insertion {
     pub(super) at: usize,
     pub(super) text: String,
     /// The white space that it replaces.
@@ -30,7 +30,7 @@ pub(super) struct Inserted {
 /// A text with inserted parts.
 pub(super) struct SplicedText {
     pub(super) text: String,
-    pub(super) inserted: Vec<Inserted>,
+    pub(super) inserted: Vec<Insertion>,
     /// The parts that were there already, which are the user's own.
     pub(super) present: Vec<Part>,
 }
@@ -86,8 +86,8 @@ fn add(root: &CstRootNode, part: &Part) -> Result<bool, String> {
 }
 
 /// Returns the differences between two texts, by lines and then by characters.
-fn inserted(before: &str, after: &str) -> Vec<Inserted> {
-    let mut pieces: Vec<Inserted> = Vec::new();
+fn inserted(before: &str, after: &str) -> Vec<Insertion> {
+    let mut pieces: Vec<Insertion> = Vec::new();
     let mut at = 0;
     let lines = TextDiff::from_lines(before, after);
     for lines in lines.ops() {
@@ -103,7 +103,7 @@ fn inserted(before: &str, after: &str) -> Vec<Inserted> {
                 tag => {
                     let goes_on = pieces.last().is_some_and(|piece| piece.at + piece.text.len() == at);
                     if !goes_on {
-                        pieces.push(Inserted { at, ..Inserted::default() });
+                        pieces.push(Insertion { at, ..Insertion::default() });
                     }
                     let Some(piece) = pieces.last_mut() else { continue };
                     if tag == ChangeTag::Insert {
@@ -120,7 +120,7 @@ fn inserted(before: &str, after: &str) -> Vec<Inserted> {
 }
 
 /// Removes the inserted pieces from an unchanged text. Returns `None` if one of them is not there.
-pub(super) fn undo(text: &str, inserted: &[Inserted]) -> Option<String> {
+pub(super) fn undo(text: &str, inserted: &[Insertion]) -> Option<String> {
     let mut text = text.to_owned();
     for piece in inserted.iter().rev() {
         let end = piece.at.checked_add(piece.text.len())?;

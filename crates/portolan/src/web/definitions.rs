@@ -439,7 +439,7 @@ fn proved(sketch: &Sketch) -> (Vec<Diagnostic>, bool) {
 /// An edit operation, with the definition as the page has it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Editing {
+pub(super) struct EditRequest {
     files: Vec<WrittenText>,
     #[serde(default)]
     root: Option<String>,
@@ -464,7 +464,7 @@ pub(super) struct EditResponse {
 pub(super) async fn edit(
     State(studio): State<Arc<Studio>>,
     InPath(id): InPath<String>,
-    Body(wanted): Body<Editing>,
+    Body(wanted): Body<EditRequest>,
 ) -> Answer<EditResponse> {
     let told = tokio::task::spawn_blocking(move || {
         let begun = Instant::now();
@@ -546,7 +546,7 @@ fn number_of(edge: &Value, drawing: &Drawing) -> Result<usize, Refusal> {
 /// The files of a definition to write, and the revision that they are based on.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Saving {
+pub(super) struct WriteRequest {
     revision: String,
     files: Vec<WrittenText>,
 }
@@ -555,7 +555,7 @@ pub(super) struct Saving {
 pub(super) async fn write(
     State(studio): State<Arc<Studio>>,
     InPath(id): InPath<String>,
-    Body(wanted): Body<Saving>,
+    Body(wanted): Body<WriteRequest>,
 ) -> Result<Response, Refusal> {
     let library = studio.service.library();
     let before = OnDisk::of(library, &id)?;

@@ -65,12 +65,12 @@ pub(super) fn untrusted(service: &Service, definition: &Definition) -> Option<Va
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Revoked {
+pub(super) struct RevokeRequest {
     key: Digest,
 }
 
 /// Revokes trust, which an agent may do as well as a person.
-pub(super) async fn revoke(State(studio): State<Arc<Studio>>, Body(wanted): Body<Revoked>) -> Answer<Value> {
+pub(super) async fn revoke(State(studio): State<Arc<Studio>>, Body(wanted): Body<RevokeRequest>) -> Answer<Value> {
     let revoked = studio.service.trust().revoke(&wanted.key).map_err(|error| {
         ServiceError::failed("not_written", error.to_string(), "make the user's data folder writable")
     })?;

@@ -172,7 +172,7 @@ pub(super) async fn drawing(
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Paged {
+pub(super) struct PageQuery {
     after: u64,
     limit: Option<usize>,
 }
@@ -181,7 +181,7 @@ pub(super) struct Paged {
 pub(super) async fn records(
     State(studio): State<Arc<Studio>>,
     InPath(run): InPath<String>,
-    InQuery(wanted): InQuery<Paged>,
+    InQuery(wanted): InQuery<PageQuery>,
 ) -> Answer<Value> {
     let past = studio.past(&run).await?;
     let past = past.lock().await;
@@ -331,7 +331,7 @@ pub(super) async fn node(
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Forking {
+pub(super) struct ForkRequest {
     seq: u64,
     /// Variables, and their values in the new run.
     set: Option<Map<String, Value>>,
@@ -352,7 +352,7 @@ enum Which {
 pub(super) async fn fork(
     State(studio): State<Arc<Studio>>,
     InPath(run): InPath<String>,
-    Body(wanted): Body<Forking>,
+    Body(wanted): Body<ForkRequest>,
 ) -> Answer<Value> {
     let values = wanted.set.filter(|set| !set.is_empty()).map(|set| Arc::new(Value::Object(set)));
     let onto = match wanted.definition {

@@ -188,7 +188,7 @@ pub(super) async fn tools(State(studio): State<Arc<Studio>>, Body(wanted): Body<
 /// A tool and its arguments.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Called {
+pub(super) struct CallRequest {
     definition: String,
     server: String,
     tool: String,
@@ -197,8 +197,8 @@ pub(super) struct Called {
 }
 
 /// Calls a tool once.
-pub(super) async fn call(State(studio): State<Arc<Studio>>, Body(wanted): Body<Called>) -> Answer<Value> {
-    let Called { definition, server, tool, arguments } = wanted;
+pub(super) async fn call(State(studio): State<Arc<Studio>>, Body(wanted): Body<CallRequest>) -> Answer<Value> {
+    let CallRequest { definition, server, tool, arguments } = wanted;
     let started = StartedServer::of(&studio, NamedServer { definition, server }).await?;
     let begun = Instant::now();
     let called = started.servers.call(ToolCall {

@@ -11,7 +11,7 @@ use crate::diagnostic::{clip, list};
 use crate::engine::rejection::{Rejection, RejectionReason};
 use crate::expr::Outputs;
 use crate::graph::{Step, Workflow};
-use crate::run::{Change, Data, FramePath, Opening, Place, Remembered, Run};
+use crate::run::{Change, Data, FramePath, Opening, Place, Run, RunMemory};
 use crate::value::{NodeId, Outcome};
 
 /// Decides the changes that open a run. The caller decides whether a run may begin at `opening.at`: see
@@ -61,7 +61,7 @@ fn called(workflow: &Workflow, opening: &Opening) -> Result<Data, Rejection> {
 }
 
 /// Adds the variables and outputs of another run, as if they were of this one.
-fn remember(data: &mut Data, remembered: &Remembered) {
+fn remember(data: &mut Data, remembered: &RunMemory) {
     data.variables.clone_from(&remembered.shared);
     for came in &remembered.history {
         let met = Arc::new(Value::Object(came.key_results_met.clone()));

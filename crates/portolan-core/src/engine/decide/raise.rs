@@ -7,7 +7,7 @@ use super::walk::Draft;
 use super::{Rejection, RejectionReason, addressed, fresh};
 use crate::diagnostic::clip;
 use crate::graph::Kind;
-use crate::run::{Change, Feedback, Frame, FramePath, Place, Raised, WaitingFor};
+use crate::run::{Change, Feedback, Frame, FramePath, Place, RaisedQuestion, WaitingFor};
 
 /// The maximum number of options.
 const MAX_OPTIONS: usize = 20;
@@ -18,7 +18,7 @@ pub(super) fn decide(
     draft: &mut Draft<'_>,
     path: &FramePath,
     revision: Option<u64>,
-    question: &Raised,
+    question: &RaisedQuestion,
 ) -> Result<(), Rejection> {
     let frame = addressed(draft.before, path)?;
     fresh(frame, revision)?;
@@ -39,7 +39,7 @@ pub(super) fn decide(
     Ok(())
 }
 
-fn fault(question: &Raised) -> Option<(String, &'static str)> {
+fn fault(question: &RaisedQuestion) -> Option<(String, &'static str)> {
     let mut seen = BTreeSet::new();
     let options = &question.options;
     if question.question.trim().is_empty() {

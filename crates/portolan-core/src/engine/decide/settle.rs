@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::report::Claim;
 use super::walk::Draft;
 use crate::graph::Check;
-use crate::run::{Change, Failure, Feedback, FramePath, Place, Raised, Verdict, WaitingFor};
+use crate::run::{Change, Failure, Feedback, FramePath, Place, RaisedQuestion, Verdict, WaitingFor};
 use crate::value::{CheckId, NodeId, Outcome};
 
 pub(super) fn decide(draft: &mut Draft<'_>, path: &FramePath, (node, check): (&NodeId, &CheckId), verdict: &Verdict) {
@@ -84,7 +84,7 @@ fn for_person((check, verdict): &(CheckId, Verdict)) -> Option<String> {
 /// Asks a person, once for all checks, whether the claim holds.
 fn ask(draft: &mut Draft<'_>, path: &FramePath, node: NodeId, claimed: Outcome, open: &[String]) {
     let question = format!("`{node}` was reported as {claimed}. Is that correct? {}", open.join("; "));
-    let question = Raised { question, options: vec![claimed, Outcome::failed()] };
+    let question = RaisedQuestion { question, options: vec![claimed, Outcome::failed()] };
     draft.emit(Change::Raised { frame: path.clone(), question: Some(Box::new(question)) });
     draft.moved(path, Place::Waiting { node, on: WaitingFor::Unchecked, due: None }, None);
 }

@@ -22,7 +22,7 @@ use crate::engine::{Effect, EffectKind};
 use crate::graph::Workflow;
 use crate::run::{
     Actor, BranchState, Branches, BypassSource, Change, Channel, EffectId, EffectPart, EffectResult, Event, EventKind,
-    Frame, FramePath, Human, Opening, Place, Raised, Rules, Run, Verdict, WaitingFor,
+    Frame, FramePath, Human, Opening, Place, RaisedQuestion, Rules, Run, Verdict, WaitingFor,
 };
 use crate::value::{NodeId, Timestamp};
 
@@ -80,7 +80,7 @@ impl Script {
         if let Some(options) = word.strip_prefix("ask:") {
             let frame = the_position(run);
             let options = options.split(',').filter(|option| !option.is_empty()).map(Into::into).collect();
-            let question = Raised { question: "which?".to_owned(), options };
+            let question = RaisedQuestion { question: "which?".to_owned(), options };
             return event(EventKind::Raised { revision: run.frame(&frame).map(|at| at.since), frame, question });
         }
         if let Some(branches) = word.strip_prefix("gather:") {

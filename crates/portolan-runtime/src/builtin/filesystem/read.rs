@@ -14,7 +14,7 @@ use crate::builtin::arguments;
 const MAX_BYTES: usize = 4 << 20;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct ReadArguments {
     path: String,
     #[serde(default)]
     head: Option<usize>,
@@ -24,7 +24,7 @@ struct Wanted {
 
 impl Filesystem {
     pub(super) fn read(&self, given: Map<String, Value>) -> Result<String, String> {
-        let Wanted { path, head, tail } = arguments("read_text_file", given)?;
+        let ReadArguments { path, head, tail } = arguments("read_text_file", given)?;
         if head.is_some() && tail.is_some() {
             return Err("`head` and `tail` cannot be used together".to_owned());
         }

@@ -21,7 +21,7 @@ const MAX_EXCLUDED: usize = 100;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Wanted {
+struct SearchArguments {
     path: String,
     pattern: String,
     #[serde(default)]
@@ -41,7 +41,7 @@ struct Search<'a> {
 
 impl Filesystem {
     pub(super) fn search(&self, given: Map<String, Value>, stop: &AtomicBool) -> Result<String, String> {
-        let Wanted { path, pattern, exclude_patterns } = arguments("search_files", given)?;
+        let SearchArguments { path, pattern, exclude_patterns } = arguments("search_files", given)?;
         if exclude_patterns.len() > MAX_EXCLUDED {
             return Err(format!("at most {MAX_EXCLUDED} patterns can be excluded"));
         }

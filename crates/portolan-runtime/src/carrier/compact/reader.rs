@@ -5,8 +5,8 @@ use std::sync::Arc;
 use portolan_core::expr::Outputs;
 use portolan_core::graph::{EndResult, Workflow};
 use portolan_core::run::{
-    Branch, BranchState, Branches, Budget, Bypass, Data, Failure, Fault, Feedback, Form, Frame, Human, Item, Opening,
-    Place, Raised, Rules, Run, Spent, Verdict, WaitingFor,
+    Branch, BranchState, Branches, Budget, Bypass, Data, Failure, Fault, Feedback, Form, Frame, GateRetries, Human,
+    Item, Opening, Place, RaisedQuestion, Rules, Run, Verdict, WaitingFor,
 };
 use portolan_core::value::{CheckId, NodeId, Outcome, Timestamp, WorkflowId};
 use serde_json::{Map, Value};
@@ -211,8 +211,8 @@ fn rules(from: &mut In<'_>) -> Option<Rules> {
     Some(Rules { human, branches, is_branch })
 }
 
-fn spent(from: &mut In<'_>) -> Option<Spent> {
-    Some(Spent { gate: from.node()?, used: from.number()? })
+fn spent(from: &mut In<'_>) -> Option<GateRetries> {
+    Some(GateRetries { gate: from.node()?, used: from.number()? })
 }
 
 fn feedback(from: &mut In<'_>) -> Option<Feedback> {
@@ -227,8 +227,8 @@ fn failure(from: &mut In<'_>) -> Option<Failure> {
     Some(Failure { check: from.text()?, reason: from.own()?, output: from.own()? })
 }
 
-fn raised(from: &mut In<'_>) -> Option<Raised> {
-    Some(Raised { question: from.own()?, options: from.list(In::text)? })
+fn raised(from: &mut In<'_>) -> Option<RaisedQuestion> {
+    Some(RaisedQuestion { question: from.own()?, options: from.list(In::text)? })
 }
 
 fn checking(from: &mut In<'_>, node: NodeId) -> Option<Place> {

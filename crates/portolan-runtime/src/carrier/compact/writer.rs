@@ -4,8 +4,8 @@
 use portolan_core::expr::Outputs;
 use portolan_core::graph::{EndResult, Workflow};
 use portolan_core::run::{
-    Branch, BranchState, Branches, Data, Failure, Fault, Feedback, Form, Frame, Human, Item, Opening, Place, Raised,
-    Rules, Run, Spent, Verdict, WaitingFor,
+    Branch, BranchState, Branches, Data, Failure, Fault, Feedback, Form, Frame, GateRetries, Human, Item, Opening,
+    Place, RaisedQuestion, Rules, Run, Verdict, WaitingFor,
 };
 use portolan_core::value::WorkflowId;
 use serde::Serialize;
@@ -96,13 +96,13 @@ impl Writer<'_> {
         self.out.number(self.revision.wrapping_sub(*since));
         self.place(place, flow);
         if !spent.is_empty() {
-            self.out.list(spent.iter(), |out, Spent { gate, used }| {
+            self.out.list(spent.iter(), |out, GateRetries { gate, used }| {
                 out.node(gate.as_str());
                 out.number(*used);
             });
         }
         feedback.iter().for_each(|feedback| self.feedback(feedback));
-        if let Some(Raised { question, options }) = raised.as_deref() {
+        if let Some(RaisedQuestion { question, options }) = raised.as_deref() {
             self.out.own(question);
             self.out.list(options.iter(), |out, option| out.text(option.as_str()));
         }

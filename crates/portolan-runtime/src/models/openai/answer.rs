@@ -22,13 +22,13 @@ struct Whole {
 
 #[derive(Deserialize)]
 struct Choice {
-    message: Said,
+    message: AnswerMessage,
     #[serde(default, deserialize_with = "lenient")]
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct AnswerMessage {
     #[serde(default)]
     content: Option<Content>,
     #[serde(default)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use portolan_core::graph::Workflow;
 use portolan_core::present::{Redaction, TraceRow, way};
-use portolan_core::run::Remembered;
+use portolan_core::run::RunMemory;
 use portolan_runtime::definition::Definition;
 use portolan_runtime::drive::{Breakpoint, Control, ExecutionObserver, Outcome};
 use portolan_runtime::gates::CheckWorkspace;
@@ -43,7 +43,7 @@ pub(super) struct PreparedRun<'d> {
     pub(super) loaded: &'d GraphVersion,
     pub(super) definition: &'d Arc<Definition>,
     pub(super) input: Value,
-    pub(super) remembered: Option<Remembered>,
+    pub(super) remembered: Option<RunMemory>,
     pub(super) written: Option<Arc<RecordedAnswers>>,
     pub(super) breaks: Vec<Breakpoint>,
     /// The models that work on states.

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use portolan_core::diagnostic::{clip, closest};
-use portolan_core::run::Remembered;
+use portolan_core::run::RunMemory;
 use portolan_core::schema::Schema;
 use portolan_core::source::MAX_SOURCE_BYTES;
 use portolan_runtime::definition::Definition;
@@ -45,7 +45,7 @@ pub(super) fn read(args: &Run, definition: &Definition) -> Result<Value, Service
 }
 
 /// Reads the saved context of another run.
-pub(super) fn remembered(path: &Path, definition: &Definition) -> Result<Remembered, ServiceError> {
+pub(super) fn remembered(path: &Path, definition: &Definition) -> Result<RunMemory, ServiceError> {
     if definition.workflow.root().interface.as_ref().is_none_or(|program| !program.waits_at_limits) {
         let message =
             format!("`--context` is only for workflows of states, and `{}` is not one", definition.workflow.id());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portolan_core::diagnostic::clip;
-use portolan_core::run::Raised;
+use portolan_core::run::RaisedQuestion;
 use portolan_core::value::{Outcome, PASSED};
 use portolan_runtime::library::Overview;
 use portolan_runtime::service::{Act, DefinitionChange, Open, Report, Request, RunCarrier, Service, ServiceError};
@@ -77,7 +77,7 @@ pub(super) fn raise(mut arguments: Arguments) -> Call {
     let question = arguments.required_text("question");
     let options = arguments.strings("options").unwrap_or_default().into_iter().map(Outcome::from).collect();
     arguments.finish()?;
-    Ok((request, Act::Raise(Raised { question, options })))
+    Ok((request, Act::Raise(RaisedQuestion { question, options })))
 }
 
 pub(super) fn end(mut arguments: Arguments) -> Call {

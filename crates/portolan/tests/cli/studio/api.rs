@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use expect_test::expect;
-use portolan_core::run::Raised;
+use portolan_core::run::RaisedQuestion;
 use portolan_core::value::Outcome;
 use portolan_runtime::service::{Act, Open, Request, Service, ServiceError};
 use portolan_runtime::trust::{Digest, TrustEntry, commands, commands_digest};
@@ -579,7 +579,7 @@ fn an_answer_to_an_agents_own_question_leads_back_to_its_step() {
         let request = Request { revision, ..Request::of(view.address) };
         // One option is called like an outcome of the step, which leads elsewhere.
         let options = vec![Outcome::from("passed"), Outcome::from("later")];
-        let raised = Raised { question: "Is Friday good?".to_owned(), options };
+        let raised = RaisedQuestion { question: "Is Friday good?".to_owned(), options };
         service.act(&request, &Act::Raise(raised), me).await
     });
     told.expect("the question is taken");

@@ -6,8 +6,8 @@ use portolan_core::expr::Outputs;
 use portolan_core::graph::EndResult;
 use portolan_core::run::{
     Attempt, Backoff, Branch, BranchState, Branches, Budget, Bypass, BypassSource, Data, Failure, Fault, Feedback,
-    Form, Frame, Human, Item, KeyResultOutcome, ModelActivity, ModelState, Place, Raised, Spend, Spent, StateUsage,
-    Tallies, ToolCallResult, Verdict, WaitReason, WaitingFor,
+    Form, Frame, GateRetries, Human, Item, KeyResultOutcome, ModelActivity, ModelState, Place, RaisedQuestion, Spend,
+    StateUsage, Tallies, ToolCallResult, Verdict, WaitReason, WaitingFor,
 };
 use portolan_core::value::{NodeId, Timestamp, WorkflowId};
 use serde_json::Map;
@@ -167,11 +167,11 @@ impl<'r> Maker<'r> {
         Frame {
             since: self.number(),
             place,
-            spent: self.some(|maker| Spent { gate: maker.node(), used: maker.count() }),
+            spent: self.some(|maker| GateRetries { gate: maker.node(), used: maker.count() }),
             feedback: self.maybe(Maker::feedback),
             raised: self.maybe(|maker| {
                 let options = maker.some(|maker| maker.word().into());
-                Box::new(Raised { question: maker.word(), options })
+                Box::new(RaisedQuestion { question: maker.word(), options })
             }),
             data: self.maybe(Maker::data),
             flow,

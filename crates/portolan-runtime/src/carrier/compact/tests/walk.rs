@@ -6,7 +6,8 @@ use fastrand::Rng;
 use portolan_core::engine::{Effect, EffectKind, decide, open};
 use portolan_core::graph::{VariableKind, Workflow};
 use portolan_core::run::{
-    Actor, Channel, EffectResult, Event, EventKind, Fault, FramePath, Move, Opening, Raised, Reply, Run, Verdict, moves,
+    Actor, Channel, EffectResult, Event, EventKind, Fault, FramePath, Move, Opening, RaisedQuestion, Reply, Run,
+    Verdict, moves,
 };
 use portolan_core::value::Timestamp;
 use serde_json::{Map, Value, json};
@@ -74,7 +75,7 @@ impl<'w> Walk<'w> {
                 possible.extend([what.clone(), what]);
             }
             let options = vec!["this".into(), "jeneš".into()];
-            let question = Raised { question: "Which — \"this\"?".to_owned(), options };
+            let question = RaisedQuestion { question: "Which — \"this\"?".to_owned(), options };
             possible.push(EventKind::Raised { frame: path, revision, question });
         }
         for effect in self.run.pending(self.workflow) {
