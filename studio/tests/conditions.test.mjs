@@ -164,6 +164,6 @@ inPage("the answers of a checkpoint are rows, and what no cell shows stays", asy
   await row(3).waitFor();
   await hands.save();
   const lines = changed();
-  assert.deepEqual(lines.filter((line) => line.startsWith("-")).map((line) => line.trim()), ["-            label: No"].map((line) => line.trim()));
+  assert.deepEqual(lines.filter((line) => line.startsWith("-")), ['-            label: "No"']);
   for (const text of ["label: Not yet", "id: later", "label: Later", "transitionTo: publish"]) assert.ok(lines.some((line) => line.startsWith("+") && line.includes(text)), lines.join("\n"));
 });
