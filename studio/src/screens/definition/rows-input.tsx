@@ -1,3 +1,4 @@
+import { useRef } from "react";
 import type { ApiError } from "../../api/client";
 import type { Field } from "../../api/types";
 import { Coded } from "../../parts/bits";
@@ -15,14 +16,27 @@ interface Props {
 export function RowsInput({ field, value, onCommit }: Props) {
   const columns = field.columns ?? [];
   const rows = rowsOf(value, columns.map(({ path }) => path));
+  /** The rows with what was changed last: a cell is left before the change of the one before it has been answered. */
+  const now = useRef<Row[]>([]);
+  const open = useRef(0);
+  if (open.current === 0) now.current = rows ?? [];
   if (rows === null) return <FieldInput field={field} value={value} onCommit={onCommit} />;
-  const commit = (changed: Row[]) => onCommit(changed.length > 0 || field.required ? changed : null);
+  const commit = async (change: (rows: Row[]) => Row[]) => {
+    const before = now.current;
+    const changed = change(before);
+    now.current = changed;
+    open.current++;
+    const refused = await onCommit(changed.length > 0 || field.required ? changed : null);
+    open.current--;
+    if (refused) now.current = before;
+    return refused;
+  };
   const first = columns[0]?.path ?? "";
   const add = () => {
     const taken = new Set(rows.map((row) => cellOf(row, first)));
     let number = rows.length + 1;
     while (taken.has(`new_${number}`)) number++;
-    void commit([...rows, withCell({}, first, `new_${number}`)]);
+    void commit((rows) => [...rows, withCell({}, first, `new_${number}`)]);
   };
   return (
     <fieldset className="field block edit-rows" data-path={field.path} tabIndex={-1}>
@@ -41,10 +55,10 @@ export function RowsInput({ field, value, onCommit }: Props) {
               cell
               field={{ path: `${field.path}.${nth}.${path}`, label, help: "", type: "text", required: path === first }}
               value={cellOf(row, path)}
-              onCommit={(text) => commit(rows.map((other, at) => (at === nth ? withCell(row, path, typeof text === "string" ? text : "") : other)))}
+              onCommit={(text) => commit((rows) => rows.map((row, at) => (at === nth ? withCell(row, path, typeof text === "string" ? text : "") : row)))}
             />
           ))}
-          <button type="button" className="icon-button" title="Remove it" aria-label={`Remove ${cellOf(row, first) || `row ${nth + 1}`}`} onClick={() => void commit(rows.filter((_, at) => at !== nth))}>
+          <button type="button" className="icon-button" title="Remove it" aria-label={`Remove ${cellOf(row, first) || `row ${nth + 1}`}`} onClick={() => void commit((rows) => rows.filter((_, at) => at !== nth))}>
             <Icon name="close" />
           </button>
         </div>
