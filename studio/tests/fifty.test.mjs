@@ -34,7 +34,7 @@ function settling(page) {
   for (const end of ["requestfinished", "requestfailed"]) page.on(end, (request) => asks(request) && (open--, (last = Date.now())));
   return async () => {
     last = Date.now();
-    while (open > 0 || Date.now() - last < 60) await new Promise((resolve) => setTimeout(resolve, 8));
+    while (open > 0 || Date.now() - last < 45) await new Promise((resolve) => setTimeout(resolve, 8));
   };
 }
 
@@ -50,7 +50,7 @@ async function closed(page, settled) {
 async function edit(page, pick, nth, settled) {
   const { keyboard } = page;
   await page.locator("[data-graph]").focus();
-  for (let steps = pick(6); steps >= 0; steps--) await keyboard.press(["ArrowDown", "ArrowDown", "ArrowUp", "ArrowRight"][pick(4)]);
+  for (let steps = pick(3); steps >= 0; steps--) await keyboard.press(["ArrowDown", "ArrowDown", "ArrowUp", "ArrowRight"][pick(4)]);
   const dialog = page.locator("dialog[open]");
   const kind = pick(9);
   if (kind === 0) {
