@@ -165,7 +165,7 @@ inPage(
   { reducedMotion: "reduce" },
 );
 
-inPage("Enter opens the first step that is found, at once", async (page) => {
+inPage("Enter selects the first step that is found, at once, and the keys are those of the graph", async (page) => {
   await page.goto(studio.at("/definition/chain-24"));
   await inView(page, "start");
   await page.keyboard.press("/");
@@ -173,5 +173,7 @@ inPage("Enter opens the first step that is found, at once", async (page) => {
   await page.keyboard.press("Enter");
   await details(page).getByRole("heading", { name: "Step number 23" }).waitFor();
   await inView(page, "step_23");
+  await page.waitForFunction(() => document.activeElement?.matches("[data-graph]"));
+  await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.activeElement?.closest("[data-form]"));
 });

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { DrawnNode, Drawing, Overlay } from "../api/types";
 import { Icon } from "../parts/icons";
+import { focusGraph } from "../parts/keys";
 import { VirtualList } from "../parts/virtual";
 import { kindIcon, kindWord, stateIcon, stateWord, verifiedBy } from "../parts/words";
 import { indexDrawing } from "./model";
@@ -75,8 +76,9 @@ export function Outline({ drawing, selected, marked, overlay, marks, stops = NO_
             const next = step !== 0 ? rows[active < 0 ? (step > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(rows.length - 1, active + step))] : event.key === "Enter" ? (rows[active] ?? rows[0]) : undefined;
             if (!next) return;
             event.preventDefault();
-            if (event.key === "Enter") onOpen(next.id);
-            else onSelect(next.id);
+            onSelect(next.id);
+            // What is typed next is a key of the graph, and not a letter of the step's name.
+            if (event.key === "Enter") focusGraph();
           }}
         />
         <kbd>/</kbd>
