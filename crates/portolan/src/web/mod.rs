@@ -20,6 +20,7 @@ mod guard;
 mod halts;
 mod inbox;
 mod listen;
+mod listing;
 mod page;
 mod places;
 mod project;

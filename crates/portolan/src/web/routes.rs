@@ -9,8 +9,8 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodRouter, get, post, put};
 
 use super::{
-    Studio, answering, calls, definitions, enrolling, evaluate, events, guard, halts, inbox, page, places, project,
-    replies, runs, saving, servers, tries,
+    Studio, answering, calls, definitions, enrolling, evaluate, events, guard, halts, inbox, listing, page, places,
+    project, replies, runs, saving, servers, tries,
 };
 use crate::http::Refusal;
 
@@ -32,7 +32,7 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/project/servers", get(servers::list)),
         ("/project/servers/tools", post(servers::tools)),
         ("/project/servers/call", post(servers::call)),
-        ("/definitions", get(definitions::list)),
+        ("/definitions", get(listing::list)),
         ("/definitions/{id}", get(definitions::one)),
         ("/definitions/{id}/check", post(definitions::check)),
         ("/definitions/{id}/edit", post(definitions::edit)),
