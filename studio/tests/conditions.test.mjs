@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { soundInBoth } from "./browser.mjs";
 import { Hands } from "./hands.mjs";
-import { inPage, prepare, project } from "./suite.mjs";
+import { inPage, prepare, project, studio } from "./suite.mjs";
 
 prepare((project) => {
   project.write(
@@ -139,8 +139,25 @@ inPage("a checkpoint says where its answers lead before it is added", async (pag
   assert.ok(changed().some((line) => line.includes("transitionTo: draft")), changed().join("\n"));
 });
 
-inPage("the answers of a checkpoint are rows, and what no cell shows stays", async (page, said) => {
+inPage("what goes with an activity is named before it is deleted, at its first node, too; home and the form count alike", async (page) => {
   project.commit();
+  const hands = new Hands(page);
+  const details = page.locator("aside[aria-label=Details]");
+  await hands.at("notes", "draft");
+  await details.getByRole("heading", { name: "Draft", exact: true }).waitFor();
+  await hands.key("Delete");
+  const dialog = page.locator("dialog[open]");
+  await dialog.getByText("Delete “Draft” with 4 steps?").waitFor();
+  await dialog.getByText("“Write it”, “Good enough”, “Polish it”, “Review it”").waitFor();
+  await page.keyboard.press("Escape");
+  await hands.closed();
+  await page.goto(studio.at("/definition/notes"));
+  const count = (await details.locator(".facts-head .dim").first().textContent()).match(/\d+ steps/)[0];
+  await page.goto(studio.at("/"));
+  await page.locator("a.entry.definition", { hasText: "Notes" }).getByText(count, { exact: true }).waitFor();
+});
+
+inPage("the answers of a checkpoint are rows, and what no cell shows stays", async (page, said) => {
   const hands = new Hands(page);
   await hands.at("notes", "draft.good_enough");
   const answers = page.locator('fieldset[data-path="options"]');

@@ -1,8 +1,9 @@
-import { useRef } from "react";
+import { useRef, useState } from "react";
 import type { ApiError } from "../../api/client";
 import type { Field } from "../../api/types";
 import { Coded } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
+import { InlineFailure } from "../../parts/notice";
 import { FieldInput } from "./field";
 import { cellOf, rowsOf, withCell, type Row } from "./rows";
 
@@ -19,6 +20,7 @@ export function RowsInput({ field, value, onCommit }: Props) {
   /** The rows with what was changed last: a cell is left before the change of the one before it has been answered. */
   const now = useRef<Row[]>([]);
   const open = useRef(0);
+  const [error, setError] = useState<ApiError | null>(null);
   if (open.current === 0) now.current = rows ?? [];
   if (rows === null) return <FieldInput field={field} value={value} onCommit={onCommit} />;
   const commit = async (change: (rows: Row[]) => Row[]) => {
@@ -33,10 +35,13 @@ export function RowsInput({ field, value, onCommit }: Props) {
   };
   const first = columns[0]?.path ?? "";
   const add = () => {
-    const taken = new Set(rows.map((row) => cellOf(row, first)));
-    let number = rows.length + 1;
-    while (taken.has(`new_${number}`)) number++;
-    void commit((rows) => [...rows, withCell({}, first, `new_${number}`)]);
+    const change = (rows: Row[]) => {
+      const taken = new Set(rows.map((row) => cellOf(row, first)));
+      let number = rows.length + 1;
+      while (taken.has(`new_${number}`)) number++;
+      return [...rows, withCell({}, first, `new_${number}`)];
+    };
+    void commit(change).then(setError);
   };
   return (
     <fieldset className="field block edit-rows" data-path={field.path} tabIndex={-1}>
@@ -58,7 +63,7 @@ export function RowsInput({ field, value, onCommit }: Props) {
               onCommit={(text) => commit((rows) => rows.map((row, at) => (at === nth ? withCell(row, path, typeof text === "string" ? text : "") : row)))}
             />
           ))}
-          <button type="button" className="icon-button" title="Remove it" aria-label={`Remove ${cellOf(row, first) || `row ${nth + 1}`}`} onClick={() => void commit((rows) => rows.filter((_, at) => at !== nth))}>
+          <button type="button" className="icon-button" title="Remove it" aria-label={`Remove ${cellOf(row, first) || `row ${nth + 1}`}`} onClick={() => void commit((rows) => rows.filter((_, at) => at !== nth)).then(setError)}>
             <Icon name="close" />
           </button>
         </div>
@@ -66,6 +71,7 @@ export function RowsInput({ field, value, onCommit }: Props) {
       <button type="button" className="button small" onClick={add}>
         Add to {field.label.toLowerCase()}
       </button>
+      {error && <InlineFailure error={error} />}
       <details>
         <summary>As JSON</summary>
         <FieldInput field={{ ...field, help: "" }} value={value} onCommit={onCommit} />

@@ -33,7 +33,11 @@ pub(super) fn change(page: &Page<'_>, edge: &Edge, to: Option<&str>) -> Edits {
             let message = "no transition is written there: without one, the work is done";
             return Err(EditError::new(message, "connect the activity with another one, on a condition"));
         }
-        Way::Answer(_) => return Err(answered()),
+        Way::Answer(_) => {
+            let message = "the answers of a checkpoint lead on without a condition";
+            let help = "give another answer that leads elsewhere, or give the checkpoint itself a condition";
+            return Err(EditError::new(message, help));
+        }
         Way::Initial | Way::Override(_) => return Err(EditError::not_here("this edge depends on a condition")),
     };
     let mut changes = Changes::default();
@@ -42,12 +46,6 @@ pub(super) fn change(page: &Page<'_>, edge: &Edge, to: Option<&str>) -> Edits {
         None => open(page, edge, &place, &mut changes)?,
     }
     Ok(changes.done(page))
-}
-
-/// The refusal of a condition at an answer of a checkpoint.
-pub(super) fn answered() -> EditError {
-    let message = "the answers of a checkpoint lead on without a condition";
-    EditError::new(message, "give another answer that leads elsewhere, or give the checkpoint itself a condition")
 }
 
 fn set(page: &Page<'_>, place: &Place, to: &str, changes: &mut Changes) -> Result<(), EditError> {
@@ -91,9 +89,11 @@ fn open(page: &Page<'_>, edge: &Edge, place: &Place, changes: &mut Changes) -> R
         return Err(EditError::new(message, "give that one a condition first"));
     }
     changes.take(gate);
-    let is_last = place.number().is_some_and(|nth| Some(nth + 1) == place.parent().map(|list| page.items(&list).len()));
-    // After a transition without a condition none is taken; a default one may stand before others.
-    if !is_last || place.parent().is_some_and(|list| list.key() == Some("branches")) {
+    let list = place.parent().unwrap_or_else(|| place.clone());
+    let is_last = place.number().is_some_and(|nth| nth + 1 == page.items(&list).len());
+    // A branch without a condition must be the default one. After a transition without a condition none is taken, but a
+    // default one may stand before others.
+    if !is_last || list.key() == Some("branches") {
         changes.set(place.with("isDefault"), true);
     }
     Ok(())
