@@ -26,6 +26,9 @@ const GREETING_PATIENCE: Duration = Duration::from_secs(10);
 /// The wait after the system accepted no connection because too many are open.
 const EXHAUSTED: Duration = Duration::from_secs(1);
 
+/// How many free ports are looked at until one is free on each loopback address.
+const MAX_PORTS: usize = 100;
+
 /// The sockets that a server listens on, all at one port.
 pub(crate) struct Listeners {
     sockets: Vec<TcpListener>,
@@ -44,16 +47,32 @@ pub(crate) struct Beside {
 }
 
 impl Listeners {
-    /// Listens on the loopback addresses of this machine, at `port` or any free one.
+    /// Listens on the loopback addresses of this machine, at `port` or at one that is free on all of them.
     ///
     /// # Errors
-    /// The port is taken.
+    /// The port is taken on one of them.
     pub(crate) async fn on_loopback(port: Option<u16>) -> Result<Listeners, ServiceError> {
-        let mut listeners = Listeners::at((Ipv4Addr::LOCALHOST, port.unwrap_or(0)).into()).await?;
-        // Programs resolve `localhost` to either. A machine without IPv6 has only the first.
-        let second = TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, listeners.port))).await;
-        listeners.sockets.extend(second);
-        Ok(listeners)
+        let mut tries = MAX_PORTS;
+        loop {
+            let mut listeners = Listeners::at((Ipv4Addr::LOCALHOST, port.unwrap_or(0)).into()).await?;
+            // Programs resolve `localhost` to either address. Whoever else listened at the other one would be sent what
+            // is meant for this server, and could read the token with a page of its own.
+            let second = SocketAddr::from((Ipv6Addr::LOCALHOST, listeners.port));
+            let error = match TcpListener::bind(second).await {
+                Ok(socket) => {
+                    listeners.sockets.push(socket);
+                    return Ok(listeners);
+                }
+                Err(error) => error,
+            };
+            if !has_ipv6().await {
+                return Ok(listeners);
+            }
+            tries -= 1;
+            if port.is_some() || error.kind() != io::ErrorKind::AddrInUse || tries == 0 {
+                return Err(cannot_listen(second, &error));
+            }
+        }
     }
 
     /// Listens on an address. Port 0 is any free one.
@@ -157,6 +176,11 @@ fn serve_connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(stream: 
     tokio::spawn(serving.connections.watch(connection));
 }
 
+/// Returns whether this machine has a loopback address of IPv6.
+async fn has_ipv6() -> bool {
+    TcpListener::bind(SocketAddr::from((Ipv6Addr::LOCALHOST, 0))).await.is_ok()
+}
+
 fn cannot_listen(address: SocketAddr, error: &io::Error) -> ServiceError {
     let why = match error.kind() {
         io::ErrorKind::AddrInUse => "another program uses it".to_owned(),
@@ -177,6 +201,21 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_port_that_another_program_has_on_one_loopback_address_is_not_used() {
+        if !has_ipv6().await {
+            assert_eq!(Listeners::on_loopback(None).await.expect("a port").sockets.len(), 1);
+            return;
+        }
+        let other = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).await.expect("a port");
+        let port = other.local_addr().expect("an address").port();
+        let error = Listeners::on_loopback(Some(port)).await.map(|_| ()).expect_err("the port is taken");
+        assert_eq!(error.message, format!("cannot listen on port {port}: another program uses it"));
+        // Each port that the system gives is free on both.
+        let listeners = Listeners::on_loopback(None).await.expect("a port");
+        assert_eq!(listeners.sockets.len(), 2);
+    }
 
     #[tokio::test]
     async fn a_head_that_does_not_end_ends_its_connection_and_no_other() {
