@@ -141,6 +141,13 @@ inPage("a run of a hundred thousand records opens, scrolls, and goes to any of t
         await visited(seq, overlay.nodes.more?.visits > 1 ? overlay.nodes.more.visits : 0);
       });
     }
+    // The last visits are the last of all, by their numbers, too.
+    const { overlay } = await there.ask(`/runs/${run}/at/${head}`);
+    const { visits } = overlay.nodes.more;
+    assert.ok(visits > 1_000, `${visits}`);
+    await page.goto(there.at(`/run/${run}?node=more`));
+    await page.getByText(`Visit ${visits}`, { exact: true }).waitFor();
+    await page.getByText(`${(visits - 50).toLocaleString("en")} earlier visits not shown`).waitFor();
     const list = page.getByRole("listbox", { name: "Records" });
     // It has asked for what is seen, and shows no more than that.
     assert.ok(pages <= 8, `${pages} pages of records`);

@@ -83,8 +83,10 @@ function StateLine({ run, over, asks }: { run: string; over: NodeOverlay | undef
   );
 }
 
+const MOST_VISITS = 50;
+
 function Visits({ run, seq, id, written, onAgain }: { run: string; seq: number; id: string; written: string[]; onAgain: Props["onAgain"] }) {
-  const { data, error, reload } = useResource<{ visits: Visit[] }>(
+  const { data, error, reload } = useResource<{ visits: Visit[]; earlier: number }>(
     `visits ${run} ${id} ${seq}`,
     (signal) => get(`/runs/${segment(run)}/nodes/${segment(id)}?at=${seq}`, signal),
     true,
@@ -93,10 +95,11 @@ function Visits({ run, seq, id, written, onAgain }: { run: string; seq: number; 
   if (!data) return <Loading what="the visits" />;
   if (data.visits.length === 0) return <p className="hint">Not visited up to record {seq}.</p>;
   // The newest first: it is what one looks for.
-  const visits = data.visits.map((visit, i) => ({ visit, number: i + 1 })).reverse();
+  const visits = data.visits.map((visit, i) => ({ visit, number: data.earlier + i + 1 })).reverse();
+  const hidden = data.earlier + Math.max(0, visits.length - MOST_VISITS);
   return (
     <ol className="visits">
-      {visits.slice(0, 50).map(({ visit, number }, i) => (
+      {visits.slice(0, MOST_VISITS).map(({ visit, number }, i) => (
         <li key={number}>
           <details open={i === 0}>
             <summary>
@@ -111,7 +114,7 @@ function Visits({ run, seq, id, written, onAgain }: { run: string; seq: number; 
           </details>
         </li>
       ))}
-      {visits.length > 50 && <p className="hint">{plural(visits.length - 50, "earlier visit")} not shown. Move the slider back to see them.</p>}
+      {hidden > 0 && <p className="hint">{plural(hidden, "earlier visit")} not shown. Move the slider back to see them.</p>}
     </ol>
   );
 }
