@@ -22,6 +22,14 @@ tools:
       - {id: exit, type: exit}
 `,
   );
+  project.write(
+    ".flow/workflows/sums.test.yaml",
+    `mock: {add: {sum: 1}}
+tests:
+  - {name: a large sum, input: {a: 400, b: 4}, mock: {add: {sum: 404}}, expect: 404}
+  - {name: the shared answer, input: {a: 1, b: 0}, expect: 1}
+`,
+  );
 });
 
 inPage("an expression shows what it comes to over the last run, its names complete, and an error has its place", async (page, complaints) => {
@@ -54,6 +62,12 @@ inPage("an expression shows what it comes to over the last run, its names comple
   await page.waitForSelector(".evaluated:has-text('object {\"twice\":84}')");
   await picture(page, "expression");
   assert.match(project.read(FILE), /'\$\.add\.sum'/, "nothing is written by it");
+  // A test says what its nodes come to as it runs, with the answers that are written for it.
+  await page.getByLabel("Expressions are evaluated over").selectOption("test:a large sum");
+  await page.waitForSelector(".evaluated:has-text('object {\"twice\":808}')");
+  await page.getByLabel("Expressions are evaluated over").selectOption("test:the shared answer");
+  await page.waitForSelector(".evaluated:has-text('object {\"twice\":2}')");
+  await soundIn(page, complaints, "over a test");
   await page.getByLabel("Expressions are evaluated over").selectOption("own");
   await page.getByLabel("Values, as a JSON object").fill('{ "outputs": { "add": { "sum": 5 } } }');
   await page.waitForSelector(".evaluated:has-text('{\"twice\":10}')");

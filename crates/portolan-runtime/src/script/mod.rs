@@ -7,6 +7,7 @@ mod coverage;
 mod record;
 mod run;
 mod save;
+mod values;
 
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,7 @@ pub use coverage::{Coverage, EdgeTaken};
 pub use record::{Recording, RecordingText};
 pub use run::{CaseOutcome, CaseReport, TestReport, Tester};
 pub use save::{SavedRun, SavedTest};
+pub use values::TestValues;
 
 /// A file of tests and the functions that it tests.
 pub struct Suite {

@@ -187,7 +187,7 @@ impl Tester {
 }
 
 /// Returns the answers of a test: its own, and the shared ones for other nodes.
-fn merged(shared: &Answers, own: &Answers) -> Answers {
+pub(super) fn merged(shared: &Answers, own: &Answers) -> Answers {
     let node = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
     let hidden = |name: &str| own.keys().any(|mine| mine == name || *mine == node(name));
     let mut merged: Answers =

@@ -106,7 +106,7 @@ fn may_be_saved(workflow: &Workflow, run: &Run, by_hand: &[String]) -> Result<()
 }
 
 /// Returns the file of tests beside a file of functions: the existing one, or else one with the same extension.
-fn test_file(graph: &Path) -> PathBuf {
+pub(super) fn test_file(graph: &Path) -> PathBuf {
     let stem = graph.file_stem().unwrap_or_default().to_string_lossy();
     let called = |ending: &str| graph.with_file_name(format!("{stem}.test.{ending}"));
     let own = graph.extension().and_then(|ending| ending.to_str()).filter(|ending| ENDINGS.contains(ending));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use portolan_core::diagnostic::clip;
 use portolan_core::dialect::ExpressionError;
 use portolan_core::evaluation::{EvaluatedField, Evaluation, EvaluationData, GivenValues, Moment, evaluate, frame_of};
 use portolan_core::graph::{Graph, Workflow};
@@ -13,14 +14,15 @@ use portolan_core::present::Redaction;
 use portolan_core::run::{FramePath, Run};
 use portolan_core::value::{NodeId, Timestamp};
 use portolan_runtime::definition::Definition;
+use portolan_runtime::script::{Suite, Tester};
 use portolan_runtime::store::Record;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Studio;
 use super::answer::{Answer, Body, InPath};
 use super::definitions::{WrittenText, broken, files_of};
 use super::runs::address;
+use super::{Studio, replies};
 use crate::http::Refusal;
 
 /// The text of a field, and the data to evaluate it over.
@@ -37,12 +39,14 @@ pub(super) struct EvaluateRequest {
     with: With,
 }
 
-/// The data to evaluate over: that of a run, or the values given here.
+/// The data to evaluate over: that of a run, that of a test, or the values given here.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct With {
     run: Option<String>,
     seq: Option<u64>,
+    /// The name of a test in the file beside the definition.
+    test: Option<String>,
     input: Option<Value>,
     outputs: Map<String, Value>,
     variables: Map<String, Value>,
@@ -80,6 +84,11 @@ pub(super) async fn field(
         Some(run) => Some(RecordedRun::of(&studio, run, wanted.with.seq).await?),
         None => None,
     };
+    let tested = match &wanted.with.test {
+        Some(test) => Some(Tested::of(&studio, &id, test).await?),
+        None => None,
+    };
+    let runtime = tokio::runtime::Handle::current();
     let told = tokio::task::spawn_blocking(move || {
         let library = studio.service.library();
         let files = wanted.files.map(|files| files_of(library, &id, files)).transpose()?;
@@ -91,11 +100,13 @@ pub(super) async fn field(
         let graph = graph_of(&sketch.graphs, root, node).ok_or_else(|| unknown("there is no such node"))?;
         let bare = wanted.node.as_ref().map(|_| NodeId::from(node.rsplit('/').next().unwrap_or(node)));
         let field = EvaluatedField { dialect, graph, node: bare.as_ref(), path: &wanted.field, text: &wanted.text };
-        let evaluation = match &past {
-            Some(past) => past.evaluate(&field, node),
-            None => {
+        let given = |given| evaluate(&field, &EvaluationData::Given(given));
+        let evaluation = match (&past, &tested) {
+            (Some(past), _) => past.evaluate(&field, node),
+            (None, Some(tested)) => given(runtime.block_on(tested.values(&[graph.id.value.as_str(), &graph.name]))?),
+            (None, None) => {
                 let With { input, outputs, variables, .. } = wanted.with;
-                evaluate(&field, &EvaluationData::Given(GivenValues { input, outputs, variables }))
+                given(GivenValues { input, outputs, variables })
             }
         };
         Ok::<_, Refusal>(tell(&wanted.text, evaluation))
@@ -115,6 +126,54 @@ fn graph_of<'g>(graphs: &'g BTreeMap<String, Graph>, root: &'g Graph, drawn: &st
         let node = graph.nodes.iter().find(|node| node.id.as_str() == name)?;
         node.kind.workflows().find_map(|(id, _)| graphs.get(id))
     })
+}
+
+/// The names of the tests beside a definition.
+#[derive(Debug, Serialize)]
+pub(super) struct TestNames {
+    tests: Vec<String>,
+}
+
+/// Lists the tests beside a definition.
+pub(super) async fn tests(State(studio): State<Arc<Studio>>, InPath(id): InPath<String>) -> Answer<TestNames> {
+    let suite = suite_of(&studio, &id).await?;
+    Ok(Json(TestNames { tests: suite.map(|suite| suite.names()).unwrap_or_default() }))
+}
+
+async fn suite_of(studio: &Arc<Studio>, id: &str) -> Result<Option<Suite>, Refusal> {
+    let (studio, id) = (Arc::clone(studio), id.to_owned());
+    let read = tokio::task::spawn_blocking(move || {
+        let library = studio.service.library();
+        library.text(&id)?;
+        let Some(path) = library.path(&id).filter(|path| path.is_file()) else { return Ok(None) };
+        Suite::beside(&path, library).map_err(replies::faulty)
+    });
+    read.await.map_err(broken)?
+}
+
+/// A test, which runs with its written answers.
+struct Tested {
+    suite: Suite,
+    tester: Tester,
+    test: String,
+}
+
+impl Tested {
+    async fn of(studio: &Arc<Studio>, id: &str, test: &str) -> Result<Tested, Refusal> {
+        let suite = suite_of(studio, id).await?;
+        let known = |suite: &Suite| suite.names().iter().any(|name| name == test);
+        let suite = suite.filter(known).ok_or_else(|| {
+            let message = format!("there is no test `{}` beside the definition", clip(test));
+            let help = "`portolan test` lists the tests; choose another one";
+            Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_test", &message, help)
+        })?;
+        Ok(Tested { suite, tester: Tester::beside(&studio.service)?, test: test.to_owned() })
+    }
+
+    async fn values(&self, names: &[&str]) -> Result<GivenValues, Refusal> {
+        let values = self.tester.values(&self.suite, &self.test, names).await?.unwrap_or_default();
+        Ok(GivenValues { input: Some(values.input), outputs: values.outputs, variables: Map::new() })
+    }
 }
 
 /// A run up to one of its records.

@@ -38,6 +38,7 @@ pub(super) fn paths() -> Vec<(&'static str, MethodRouter<Arc<Studio>>)> {
         ("/definitions/{id}/edit", post(definitions::edit)),
         ("/definitions/{id}/source", put(definitions::write)),
         ("/definitions/{id}/evaluate", post(evaluate::field)),
+        ("/definitions/{id}/tests", get(evaluate::tests)),
         ("/definitions/{id}/places", put(places::keep)),
         ("/definitions/{id}/try", post(tries::begin)),
         ("/runs", get(runs::list)),

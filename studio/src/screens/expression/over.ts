@@ -11,8 +11,8 @@ export interface Evaluation {
   files: () => { name: string; text: string | null }[];
 }
 
-/** What an expression is evaluated over: a run, or values that stand in the form. */
-export type Over = { is: "last" } | { is: "run"; run: string } | { is: "own"; text: string };
+/** What an expression is evaluated over: a run, a test beside the definition, or values that stand in the form. */
+export type Over = { is: "last" } | { is: "run"; run: string } | { is: "test"; test: string } | { is: "own"; text: string };
 
 export interface Evaluated {
   names: string[];
@@ -34,6 +34,7 @@ export function overOf(id: string): Store<Over> {
 export function withOf(over: Over, last: string | null): Record<string, unknown> | null {
   if (over.is === "last") return last === null ? {} : { run: last };
   if (over.is === "run") return { run: over.run };
+  if (over.is === "test") return { test: over.test };
   const read = readObject(over.text);
   return "value" in read ? read.value : null;
 }

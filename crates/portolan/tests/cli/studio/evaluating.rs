@@ -41,6 +41,36 @@ fn a_field_is_evaluated_over_what_a_run_has_come_to() {
 }
 
 #[test]
+fn a_field_is_evaluated_over_a_test_with_its_answers() {
+    let project = Project::small();
+    project.write(".flow/workflows/sums.yaml", SUM);
+    project.write(
+        ".flow/workflows/sums.test.yaml",
+        "mock: {add: {sum: 1}}\n\
+         tests:\n\
+         - {name: large, input: {a: 400, b: 4}, mock: {add: {sum: 404}}, expect: 404}\n\
+         - {name: it fails, input: {a: 1, b: 2}, mock: {add: {error: no such tool}}}\n\
+         - {name: shared, input: {a: 1, b: 0}}\n",
+    );
+    let studio = Studio::of(&project, &[]);
+    let listed = studio.get("/definitions/sums/tests").json();
+    assert_eq!(listed, json!({ "tests": ["large", "it fails", "shared"] }));
+    assert_eq!(studio.get("/definitions/small/tests").json(), json!({ "tests": [] }), "it has none");
+    let of = |test, text| studio.evaluated("sums", ("big", "transform.expr", text), &json!({ "test": test }));
+    // The output of a node that computes is there, too: the test runs.
+    assert_eq!(of("large", "[$.entry.a, $.add.sum, $.large]")["value"], json!([400, 404, { "sum": 404 }]));
+    assert_eq!(of("shared", "$.add.sum + $.entry.b")["value"], 1);
+    // What came before a failure has values.
+    assert_eq!(of("it fails", "$.entry.b")["value"], 2);
+    assert_eq!(of("it fails", "$.add.error.message")["value"], "no such tool");
+    let wanted = json!({ "node": "big", "field": "transform.expr", "text": "1", "with": { "test": "small" } });
+    assert_eq!(studio.post("/definitions/sums/evaluate", &wanted).refusal(), "422 unknown_test");
+    project.write(".flow/workflows/sums.test.yaml", "tests: 3\n");
+    assert_eq!(studio.get("/definitions/sums/tests").refusal(), "422 faulty");
+    assert_eq!(studio.get("/runs?all=true").json()["runs"], json!([]), "no run is stored");
+}
+
+#[test]
 fn a_field_is_evaluated_over_values_of_ones_own() {
     let project = Project::small();
     project.write(".flow/workflows/sums.yaml", SUM);
