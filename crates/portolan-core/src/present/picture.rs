@@ -58,7 +58,7 @@ pub(super) fn lines(flow: &Flow) -> Vec<Line<'_>> {
     let mut lines: Vec<Line<'_>> = Vec::new();
     for edge in flow.edges.iter().filter(|edge| known(&edge.from.value) && known(&edge.to.value)) {
         let outcome = edge.on.outcome();
-        let text = text_of(edge);
+        let text = text_of(edge, flow.steps.get(&edge.from.value).map(|step| &step.node));
         lines.push(Line {
             from: &edge.from.value,
             to: &edge.to.value,
@@ -73,8 +73,9 @@ pub(super) fn lines(flow: &Flow) -> Vec<Line<'_>> {
     lines
 }
 
-/// Returns the text of an edge: its label, else its guard, else its outcome.
-pub(super) fn text_of(edge: &Edge) -> Option<String> {
+/// Returns the text of an edge that leaves a node: its label, else its guard, else its answer in the words of the question,
+/// else its outcome.
+pub(super) fn text_of(edge: &Edge, from: Option<&Node>) -> Option<String> {
     let label = edge.label.as_deref().map(one_line).filter(|label| !label.is_empty());
     let guard = || match &edge.on {
         // The variable stands for an answer, and no text of the definition names it.
@@ -82,8 +83,13 @@ pub(super) fn text_of(edge: &Edge) -> Option<String> {
         Trigger::When(guard) => Some(cut(&one_line(&guard.value.text()), LABEL)),
         Trigger::Outcome(_) | Trigger::Done => None,
     };
+    let answer = || match from.map(|node| &node.kind) {
+        Some(Kind::Checkpoint { question: Some(question), .. }) => question.choice(edge.on.outcome()?),
+        _ => None,
+    };
+    let answer = || answer().map(|choice| one_line(&choice.label)).filter(|label| !label.is_empty());
     let outcome = || edge.on.outcome().map(|on| one_line(on.as_str())).filter(|on| !on.is_empty());
-    label.or_else(guard).or_else(outcome)
+    label.or_else(guard).or_else(answer).or_else(outcome)
 }
 
 /// Returns the label of a node: its name, else its description, else its identifier.

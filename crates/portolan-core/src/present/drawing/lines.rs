@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::DrawnEdge;
 use super::sheet::{Sheet, written};
-use crate::graph::{Edge, Graph, Trigger, Workflow};
+use crate::graph::{Edge, Graph, Kind, Node, Trigger, Workflow};
 use crate::present::picture::{LABEL, cut, text_of};
 
 /// An edge without a course.
@@ -18,11 +18,14 @@ pub(super) struct Way {
 pub(super) fn draw(workflow: Option<&Workflow>, graph: &Graph, at: &BTreeMap<&str, usize>, sheet: &mut Sheet) {
     let mut ways = Ways { sheet, merged: BTreeMap::new() };
     let mut seen = BTreeSet::new();
+    let asks = |node: &&Node| matches!(node.kind, Kind::Checkpoint { .. });
+    let questions: BTreeMap<&str, &Node> =
+        graph.nodes.iter().filter(asks).map(|node| (node.id.as_str(), node)).collect();
     for (number, edge) in graph.edges.iter().enumerate() {
         let (from, to) = (edge.from.value.as_str(), edge.to.value.as_str());
         if let (Some(&start), Some(&end)) = (at.get(from), at.get(to)) {
             seen.insert((from, to));
-            ways.add(start, end, from == to, as_written(number, edge));
+            ways.add(start, end, from == to, as_written(number, edge, questions.get(from).copied()));
         }
     }
     let flow = workflow.and_then(|workflow| workflow.find(&graph.id.value));
@@ -36,7 +39,7 @@ pub(super) fn draw(workflow: Option<&Workflow>, graph: &Graph, at: &BTreeMap<&st
     }
 }
 
-fn as_written(number: usize, edge: &Edge) -> DrawnEdge {
+fn as_written(number: usize, edge: &Edge, question: Option<&Node>) -> DrawnEdge {
     let kind = match &edge.on {
         Trigger::Outcome(on) if on.value.is_failed() => "failed",
         Trigger::Outcome(_) => "outcome",
@@ -44,7 +47,7 @@ fn as_written(number: usize, edge: &Edge) -> DrawnEdge {
         Trigger::When(_) => "guard",
     };
     DrawnEdge {
-        text: text_of(edge).map(|text| cut(&text, LABEL)),
+        text: text_of(edge, question).map(|text| cut(&text, LABEL)),
         on: edge.on.outcome().map(|on| on.as_str().to_owned()),
         kind,
         implied: false,
