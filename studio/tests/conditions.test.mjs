@@ -139,8 +139,64 @@ inPage("a checkpoint says where its answers lead before it is added", async (pag
   assert.ok(changed().some((line) => line.includes("transitionTo: draft")), changed().join("\n"));
 });
 
-inPage("what goes with an activity is named before it is deleted, at its first node, too; home and the form count alike", async (page) => {
+inPage("a review by an agent is added, reports and leads back, in one dialog", async (page, said) => {
   project.commit();
+  const hands = new Hands(page);
+  await hands.at("notes", "draft.polish");
+  await hands.key("a");
+  const dialog = page.locator("dialog[open]");
+  await dialog.getByLabel("Reports").waitFor();
+  await soundInBoth(page, said, "what a new step is asked for");
+  await page.keyboard.type("Read it again");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("verdict, brief");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("verdict = rework");
+  await page.keyboard.press("Enter");
+  // Nothing is added while a part of it is refused.
+  await dialog.getByText("write a comparison with").waitFor();
+  await dialog.getByLabel(/is done again when/).fill("verdict == rework");
+  await page.keyboard.press("Enter");
+  await hands.closed();
+  await hands.selected("draft.read_it_again");
+  await hands.save();
+  assert.deepEqual(changed(), [
+    "+      - id: read_it_again",
+    "+        kind: step",
+    "+        name: Read it again",
+    "+        outputs:",
+    "+          - verdict",
+    "+          - brief",
+    "+      - to: draft",
+    "+        when: verdict == rework",
+  ]);
+  await page.keyboard.press("Control+z");
+  await page.waitForSelector('.react-flow__node[data-id="draft.read_it_again"]', { state: "detached" });
+  await hands.save();
+  assert.deepEqual(changed(), []);
+});
+
+inPage("a loop around a step asks what it goes through", async (page, said) => {
+  const hands = new Hands(page);
+  await hands.at("notes", "draft.polish");
+  await hands.key("w");
+  const dialog = page.locator("dialog[open]");
+  await dialog.getByLabel("Over").waitFor();
+  await soundInBoth(page, said, "what a loop is asked for");
+  await page.keyboard.type("parts");
+  await page.keyboard.press("Enter");
+  await hands.closed();
+  await hands.selected("draft.loop");
+  await hands.save();
+  assert.ok(changed().includes("+        over: parts"), changed().join("\n"));
+  await page.keyboard.press("Control+z");
+  await page.waitForSelector('.react-flow__node[data-id="draft.loop"]', { state: "detached" });
+  await hands.save();
+  assert.deepEqual(changed(), []);
+});
+
+inPage("what goes with an activity is named before it is deleted, at its first node, too; home and the form count alike", async (page) => {
   const hands = new Hands(page);
   const details = page.locator("aside[aria-label=Details]");
   await hands.at("notes", "draft");

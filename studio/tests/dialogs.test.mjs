@@ -95,6 +95,9 @@ inPage("a step that is moved, and one that is put into a loop", async (page, sai
   await hands.closed();
   await hands.at("follow-up", "report.count");
   await hands.key("w");
+  await page.getByRole("dialog", { name: /^Wrap / }).waitFor();
+  await soundInBoth(page, said, "what a loop is asked for");
+  await page.keyboard.press("Enter");
   await hands.selected("report.loop");
   await page.locator("aside[aria-label=Details] [data-form]").waitFor();
   await soundInBoth(page, said, "a new loop, and its form");

@@ -157,6 +157,8 @@ inPage("a step is put into a loop, and one is moved to another activity, by keyb
   const written = (text) => page.waitForFunction((text) => document.querySelector(".code-host")?.shadowRoot?.textContent.includes(text), text);
   await hands.at("follow-up", "report.count");
   await hands.key("w");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.press("Enter");
   await hands.selected("report.loop");
   await written("- id: loop");
   await hands.key("Control+z");

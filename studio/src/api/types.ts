@@ -203,6 +203,8 @@ export interface Field {
   columns?: { path: string; label: string }[];
   default?: unknown;
   required: boolean;
+  /** Whether it is asked when such a node is added. */
+  asked?: boolean;
 }
 
 /** Where an edge is written; with its condition, if it can have one. */

@@ -150,7 +150,10 @@ export class Wire {
         let files = this.document.files();
         let result: Edited | null = null;
         for (const operation of operations) {
-          result = await this.port.edit(files, this.shape, typeof operation === "function" ? operation(result) : operation);
+          const last = result as Edited | null;
+          const next = await this.port.edit(files, this.shape, typeof operation === "function" ? operation(last) : operation);
+          // What an earlier one has added stays the one to look at.
+          result = { ...next, select: next.select ?? last?.select ?? null };
           // The server answers with more of a file than it takes.
           files = result.files.map(({ name, text }) => ({ name, text }));
         }

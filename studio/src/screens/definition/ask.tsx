@@ -1,12 +1,12 @@
 import { useId, useState } from "react";
 import type { ApiError } from "../../api/client";
-import type { Checked, Definition, DrawnEdge, Operation } from "../../api/types";
+import type { Checked, Definition, DrawnEdge, Edited, Kind, Operation } from "../../api/types";
 import { indexDrawing, type Graph } from "../../graph/model";
 import { Coded } from "../../parts/bits";
 import { Chooser } from "../../parts/chooser";
 import { Dialog } from "../../parts/dialog";
 import { InlineFailure } from "../../parts/notice";
-import { AddDialog, RenameDialog } from "./naming";
+import { AddDialog, RenameDialog, WrapDialog } from "./naming";
 import { asksCondition, asksOutcome, isTarget, type Placement } from "./places";
 import { iconOfKind, kindIcon, plural } from "../../parts/words";
 import type { Operations } from "./session";
@@ -19,6 +19,7 @@ export type Ask =
   | { is: "condition"; from: string; to: string }
   | { is: "rename"; node: string }
   | { is: "kind"; node: string }
+  | { is: "wrap"; node: string; kind: Kind }
   | { is: "move"; node: string }
   | { is: "delete"; node: string };
 
@@ -112,6 +113,20 @@ export function AskDialog({ ask, definition, shown, placements, operate, onAsk, 
           title={`“${nameOf(ask.node)}” becomes`}
           choices={definition.palette.filter((kind) => kind.addable && !kind.apart && kind.kind !== shown.about[ask.node]?.word).map((kind) => ({ id: kind.kind, label: kind.label, detail: kind.help, icon: iconOfKind(kind.kind) }))}
           onChoose={(kind) => send({ is: "kind", node: ask.node, kind })}
+          onClose={close}
+        />
+      );
+    case "wrap":
+      return (
+        <WrapDialog
+          name={nameOf(ask.node)}
+          kind={ask.kind}
+          onSend={(values) =>
+            sendAll([
+              { is: "wrap", node: ask.node, kind: ask.kind.kind },
+              ...Object.entries(values).map(([field, value]) => (last: Edited | null): Operation => ({ is: "set", node: last?.select ?? null, field, value })),
+            ])
+          }
           onClose={close}
         />
       );

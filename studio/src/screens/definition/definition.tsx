@@ -1,6 +1,7 @@
 import { Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { get, segment, type ApiError } from "../../api/client";
 import { useResource } from "../../api/resource";
+import { askedOf } from "./asked";
 import { AskDialog, ConflictDialog, SaveDialog } from "../../code/later";
 import type { Definition, Edited, Operation, Problem } from "../../api/types";
 import { useLive, useThrottled } from "../../events/use";
@@ -192,7 +193,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const duplicate = () => selected !== null && canChange && runHere({ is: "duplicate", node: selected });
   // In the formats where steps stand one behind the other in parts, they can be moved; elsewhere edges say what follows.
   const wrapping = definition.palette.find((entry) => entry.wraps);
-  const wrap = canChange && wrapping && selected !== null ? () => void runHere({ is: "wrap", node: selected, kind: wrapping.kind }) : null;
+  const wrap = canChange && wrapping && selected !== null ? () => (askedOf(wrapping).length > 0 ? setAsk({ is: "wrap", node: selected, kind: wrapping }) : runHere({ is: "wrap", node: selected, kind: wrapping.kind })) : null;
   const inRow = canChange && definition.palette.find((entry) => entry.kind === about[selected]?.word)?.unplaced === "nowhere";
   const move = inRow && selected !== null ? () => setAsk({ is: "move", node: selected }) : null;
   const removeEdge = () => edge && runHere({ is: "disconnect", edge: edge.id });
@@ -426,7 +427,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
           onChange={(id) => (setTab(id), setBottomOpen(true))}
         >
           <button type="button" className="icon-button" aria-expanded={bottomOpen} aria-label={bottomOpen ? "Close the source" : "Open the source"} onClick={() => setBottomOpen(!bottomOpen)}>
-            <Icon name={bottomOpen ? "down" : "right"} />
+            <Icon name={bottomOpen ? "down" : "up"} />
           </button>
         </Tabs>
         {bottomOpen && (

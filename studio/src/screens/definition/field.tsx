@@ -148,7 +148,12 @@ export function FieldInput({ field: given, value, onCommit, evaluation, cell = f
 }
 
 /** Words of a format that say too little by themselves. */
-const CHOICES: Record<string, string> = { hitl: "a person (hitl)" };
+const CHOICES: Record<string, string> = {
+  hitl: "a person (hitl)",
+  forEach: "for each item (forEach)",
+  while: "while the condition holds (while)",
+  doWhile: "once, then while the condition holds (doWhile)",
+};
 const HINTS: Partial<Record<Field["type"], string>> = { list: "One item a line.", json: "In JSON." };
 const MOST_ROWS = 18;
 const LETTERS_A_ROW = 40;

@@ -67,7 +67,7 @@ export function NodeForm({ id, about, actions, ...shared }: Shared & { id: strin
       {about.facts.length > 0 &&
         (can ? (
           <details className="definition-facts">
-            <summary>As it is read</summary>
+            <summary>How Portolan reads it</summary>
             <FactList about={about} />
           </details>
         ) : (

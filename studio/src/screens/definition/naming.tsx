@@ -3,6 +3,7 @@ import type { ApiError } from "../../api/client";
 import type { About, Definition, Kind } from "../../api/types";
 import { Dialog } from "../../parts/dialog";
 import { InlineFailure } from "../../parts/notice";
+import { AskedFields, askedOf, valuesOf, type Asked } from "./asked";
 import { wayBack } from "./back";
 import { idOf, titleOf } from "./names";
 import { type Placement, placesFor } from "./places";
@@ -28,19 +29,24 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
   const [title, setTitle] = useState("");
   const [id, setId] = useState<string | null>(null);
   const [placement, setPlacement] = useState(0);
+  const [asked, setAsked] = useState<Asked>({});
+  const [again, setAgain] = useState("");
   const [error, setError] = useState<ApiError | null>(null);
   const help = useId();
   const chosen = kinds.find((entry) => entry.kind === kind);
   const places = placesFor(chosen, placements);
   const place = places[placement];
   const back = place ? wayBack(chosen, place) : null;
+  const within = place?.within && mayLeadBack(definition, chosen) ? place.within : null;
   const titled = titleOf(chosen);
   const called = (id ?? idOf(title, taken)).trim();
   const add = async (event: React.FormEvent) => {
     event.preventDefault();
     if (called === "") return;
-    const values = titled && title.trim() ? { [titled.path]: title.trim() } : undefined;
-    setError(await onSend([{ is: "add", kind, id: called, ...place?.place, ...(values ? { values } : {}) }]));
+    const values = { ...(titled && title.trim() ? { [titled.path]: title.trim() } : {}), ...valuesOf(askedOf(chosen), asked) };
+    const operations: Operations = [{ is: "add", kind, id: called, ...place?.place, ...(Object.keys(values).length > 0 ? { values } : {}) }];
+    if (within && again.trim() !== "") operations.push({ is: "connect", from: within.id, to: within.id, on: again.trim() });
+    setError(await onSend(operations));
   };
   return (
     <Dialog title="Add a step" onClose={onClose}>
@@ -51,13 +57,9 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
             <input type="text" autoComplete="off" value={title} placeholder="Review the notes" onChange={(event) => setTitle(event.target.value)} />
           </label>
         )}
-        <label className="field block">
-          <span>Id, by which edges and expressions name it</span>
-          <input type="text" className="mono" autoComplete="off" spellCheck={false} value={id ?? idOf(title, taken)} onChange={(event) => setId(event.target.value)} />
-        </label>
         <div className="field block">
           <label htmlFor={`${help}-kind`}>Kind</label>
-          <select id={`${help}-kind`} value={kind} aria-describedby={help} onChange={(event) => (setKind(event.target.value), setPlacement(0))}>
+          <select id={`${help}-kind`} value={kind} aria-describedby={help} onChange={(event) => (setKind(event.target.value), setPlacement(0), setAsked({}))}>
             {kinds.map((entry) => (
               <option key={entry.kind} value={entry.kind}>
                 {entry.label}
@@ -68,6 +70,14 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
             {chosen?.help}
           </p>
         </div>
+        <AskedFields fields={askedOf(chosen)} texts={asked} onTexts={setAsked} />
+        {within && (
+          <label className="field block">
+            <span>“{within.name}” is done again when</span>
+            <input type="text" className="mono" autoComplete="off" spellCheck={false} value={again} placeholder="verdict == rework" onChange={(event) => setAgain(event.target.value)} />
+            <span className="dim">A condition over what was reported. Empty for never.</span>
+          </label>
+        )}
         <label className="field block">
           <span>Where</span>
           <select value={placement} onChange={(event) => setPlacement(Number(event.target.value))}>
@@ -83,6 +93,10 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
             {back}
           </p>
         )}
+        <label className="field block">
+          <span>Id, by which edges and expressions name it</span>
+          <input type="text" className="mono" autoComplete="off" spellCheck={false} value={id ?? idOf(title, taken)} onChange={(event) => setId(event.target.value)} />
+        </label>
         {error && <InlineFailure error={error} />}
         <div className="actions end">
           <button type="button" className="button" onClick={onClose}>
@@ -90,6 +104,35 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
           </button>
           <button type="submit" className="button primary" disabled={called === ""}>
             Add
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Whether a step of this kind may have the part that it stands in done again: it reports, and the part leads on by conditions. */
+const mayLeadBack = (definition: Definition, kind: Kind | undefined) => definition.palette.some((entry) => entry.conditions) && kind?.unplaced === "nowhere" && !kind.apart;
+
+/** What the box around a step needs to know. */
+export function WrapDialog({ name, kind, onSend, onClose }: { name: string; kind: Kind; onSend: (values: Record<string, unknown>) => Promise<ApiError | null>; onClose: () => void }) {
+  const [asked, setAsked] = useState<Asked>({});
+  const [error, setError] = useState<ApiError | null>(null);
+  const wrap = (event: React.FormEvent) => {
+    event.preventDefault();
+    void onSend(valuesOf(askedOf(kind), asked)).then(setError);
+  };
+  return (
+    <Dialog title={`Wrap “${name}” in “${kind.label}”`} onClose={onClose}>
+      <form onSubmit={wrap}>
+        <AskedFields fields={askedOf(kind)} texts={asked} onTexts={setAsked} />
+        {error && <InlineFailure error={error} />}
+        <div className="actions end">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary">
+            Wrap
           </button>
         </div>
       </form>

@@ -5,8 +5,8 @@ export interface Placement {
   place: Partial<Extract<Operation, { is: "add" }>>;
   /** The name of the work before it, to which a gate in this place leads back. */
   work?: string;
-  /** The name of the activity that the step before it is in. */
-  within?: string;
+  /** The activity that the step before it is in, with its name. */
+  within?: { id: string; name: string };
 }
 
 /** The places for a step of this kind, of which some cannot be added just anywhere. */
@@ -52,7 +52,7 @@ export function placementsOf(definition: Definition, shown: Checked, selected: s
     const word = shown.about[id]?.word;
     if (word === "task" || word === "gate") return { work: nameOf(id) };
     const around = shown.drawing ? indexDrawing(shown.drawing).nodes.get(id)?.parent : null;
-    return around && shown.about[id]?.editable && word !== "activity" && shown.about[around]?.word === "activity" ? { within: nameOf(around) } : {};
+    return around && shown.about[id]?.editable && word !== "activity" && shown.about[around]?.word === "activity" ? { within: { id: around, name: nameOf(around) } } : {};
   };
   const drawn = edge === null ? undefined : shown.drawing?.edges.find((entry) => entry.id === edge);
   if (drawn && shown.edges[drawn.id]) places.push({ label: `Between “${nameOf(drawn.from)}” and “${nameOf(drawn.to)}”`, place: { edge: drawn.id }, ...workOf(drawn.from) });

@@ -70,6 +70,9 @@ pub struct FormField {
     pub default: Option<u32>,
     /// Whether a definition without it has a fault.
     pub required: bool,
+    /// Whether a person is asked for it when such a node is added: most of them have it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub asked: bool,
     /// An alternative name of the field in some texts, such as an older one.
     #[serde(skip)]
     pub(crate) otherwise: Option<&'static str>,
@@ -136,7 +139,18 @@ pub(in crate::dialect) const fn field(
     kind: FieldKind,
     help: &'static str,
 ) -> FormField {
-    FormField { path, label, help, kind, choices: &[], columns: &[], default: None, required: false, otherwise: None }
+    FormField {
+        path,
+        label,
+        help,
+        kind,
+        choices: &[],
+        columns: &[],
+        default: None,
+        required: false,
+        asked: false,
+        otherwise: None,
+    }
 }
 
 /// Creates a column.
@@ -204,6 +218,11 @@ impl FormField {
     /// Makes the field required.
     pub(in crate::dialect) const fn required(self) -> FormField {
         FormField { required: true, ..self }
+    }
+
+    /// Has a person asked for it when such a node is added.
+    pub(in crate::dialect) const fn asked(self) -> FormField {
+        FormField { asked: true, ..self }
     }
 
     /// Sets the number that an absent field counts as.

@@ -21,7 +21,7 @@ const OWN: &[FormField] = &[
 const NAME: FormField = field("name", "Name", FieldKind::Text, "The display name of the step.");
 const DESCRIPTION: FormField = field("description", "Description", FieldKind::Long, "What it is for, in one sentence.");
 const INSTRUCTIONS: FormField =
-    field("instructions", "Instructions", FieldKind::Long, "What to do, when it is done, and what to pass on.");
+    field("instructions", "Instructions", FieldKind::Long, "What to do, when it is done, and what to pass on.").asked();
 const AGENT: FormField = field("agent", "Agent", FieldKind::Text, "Who should do it.");
 const STAGE: FormField = field("stage", "Stage", FieldKind::Text, "The part of the work that it belongs to.");
 const EMOJI: FormField = field("emoji", "Picture", FieldKind::Text, "A picture for diagrams.");
@@ -115,7 +115,7 @@ const KINDS: &[NodeForm] = &[
         &[
             NAME,
             DESCRIPTION,
-            field("workflow", "Workflow", FieldKind::Text, "The workflow to run.").required(),
+            field("workflow", "Workflow", FieldKind::Text, "The workflow to run.").required().asked(),
             RETRIES,
             AGENT,
             STAGE,

@@ -34,7 +34,8 @@ pub(super) const CONDITION: FormField = field(
 );
 const REQUIRED: FormField =
     field("required", "Required", FieldKind::Boolean, "Whether it must be done; otherwise it can be skipped.");
-const OUTPUTS: FormField = field("outputs", "Reports", FieldKind::List, "The names of the variables that it sets.");
+const OUTPUTS: FormField =
+    field("outputs", "Reports", FieldKind::List, "The names of the variables that it sets.").asked();
 const EFFECTIVITIES: FormField =
     field("effectivities", "Needs", FieldKind::List, "The abilities that the agent needs for it.");
 const ACTIONS: FormField =
@@ -44,7 +45,7 @@ const ALLOW: FormField = field("allow", "Tools allowed", FieldKind::List, "The o
 const DENY: FormField = field("deny", "Tools denied", FieldKind::List, "Tools not allowed in this step.");
 
 const STEP: &[FormField] =
-    &[NAME, DESCRIPTION, GUIDE, TECHNIQUE, WHEN, REQUIRED, OUTPUTS, EFFECTIVITIES, ACTIONS, ACCEPT, ALLOW, DENY];
+    &[NAME, DESCRIPTION, OUTPUTS, GUIDE, TECHNIQUE, WHEN, REQUIRED, EFFECTIVITIES, ACTIONS, ACCEPT, ALLOW, DENY];
 
 pub(super) const KINDS: &[NodeForm] = &[
     form("step", "Step", "Work that the agent does and reports.", STEP)
@@ -57,11 +58,11 @@ pub(super) const KINDS: &[NodeForm] = &[
         &[
             NAME,
             DESCRIPTION,
+            OUTPUTS,
             GUIDE,
             TECHNIQUE.required(),
             WHEN,
             REQUIRED,
-            OUTPUTS,
             EFFECTIVITIES,
             ACTIONS,
             ACCEPT,
@@ -73,12 +74,12 @@ pub(super) const KINDS: &[NodeForm] = &[
     form("action", "Action", "A step whose purpose is its actions.", STEP).without_position(DefaultPosition::Nowhere),
     form(
         "checkpoint",
-        "Checkpoint",
+        "Checkpoint (a person)",
         "A question that a person answers before the work continues.",
         &[
             NAME,
             DESCRIPTION,
-            field("message", "Question", FieldKind::Long, "What is asked.").required(),
+            field("message", "Question", FieldKind::Long, "What is asked.").required().asked(),
             field("options", "Answers", FieldKind::Json, "The possible answers, each with its effect.")
                 .required()
                 .rows(&[column("id", "Id"), column("label", "Answer"), column("effect.transitionTo", "Leads to")]),
@@ -112,11 +113,11 @@ pub(super) const KINDS: &[NodeForm] = &[
         &[
             NAME,
             DESCRIPTION,
-            field("loopType", "Goes", FieldKind::Choice, "Over the items of an array, or while a condition holds.")
+            field("loopType", "Repeats", FieldKind::Choice, "For each item of an array, or while a condition holds.")
                 .of(&["forEach", "while", "doWhile"])
                 .or("type")
                 .required(),
-            field("over", "Over", FieldKind::Text, "The array whose items it iterates over."),
+            field("over", "Over", FieldKind::Text, "The variable with the array whose items it goes through.").asked(),
             field("variable", "Item", FieldKind::Text, "The name of each item in the loop."),
             field("condition", "Condition", FieldKind::Expression, "The condition for another pass."),
             field("when", "Only when", FieldKind::Expression, "The condition under which it begins."),

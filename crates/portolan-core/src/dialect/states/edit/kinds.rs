@@ -58,8 +58,8 @@ pub(super) const KINDS: &[NodeForm] = &[
         "Calls a tool of a server.",
         &[
             DESCRIPTION,
-            field("call.server", "Server", FieldKind::Text, "The server that provides the tool.").required(),
-            field("call.tool", "Tool", FieldKind::Text, "The tool that is called.").required(),
+            field("call.server", "Server", FieldKind::Text, "The server that provides the tool.").required().asked(),
+            field("call.tool", "Tool", FieldKind::Text, "The tool that is called.").required().asked(),
             field(
                 "call.args",
                 "Arguments",
@@ -84,7 +84,9 @@ pub(super) const KINDS: &[NodeForm] = &[
         "Computes a value from earlier outputs.",
         &[
             DESCRIPTION,
-            field("transform", "Expression", FieldKind::Expression, "The value, in JSONata or JSON Logic.").required(),
+            field("transform", "Expression", FieldKind::Expression, "The value, in JSONata or JSON Logic.")
+                .required()
+                .asked(),
             FAILURE,
             FINAL,
         ],
@@ -96,7 +98,7 @@ pub(super) const KINDS: &[NodeForm] = &[
         "Runs another workflow.",
         &[
             DESCRIPTION,
-            field("run", "Workflow", FieldKind::Text, "The workflow to run.").required(),
+            field("run", "Workflow", FieldKind::Text, "The workflow to run.").required().asked(),
             field("args", "Arguments", FieldKind::Json, "What it is given; what came before, where it is left out."),
             FAILURE,
             FINAL,
@@ -109,7 +111,7 @@ pub(super) const KINDS: &[NodeForm] = &[
         "Asks a person; each answer is a transition.",
         &[
             DESCRIPTION,
-            field("ask", "Question", FieldKind::Long, "What the person is asked.").required(),
+            field("ask", "Question", FieldKind::Long, "What the person is asked.").required().asked(),
             field("options", "Answers", FieldKind::Json, "The answers, each with a display text."),
             FINAL,
         ],

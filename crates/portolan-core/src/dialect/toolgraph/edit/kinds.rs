@@ -53,8 +53,8 @@ pub(super) const KINDS: &[NodeForm] = &[
         &[
             NAME,
             DESCRIPTION,
-            field("server", "Server", FieldKind::Text, "The server that provides the tool.").required(),
-            field("tool", "Tool", FieldKind::Text, "The tool that is called.").required(),
+            field("server", "Server", FieldKind::Text, "The server that provides the tool.").required().asked(),
+            field("tool", "Tool", FieldKind::Text, "The tool that is called.").required().asked(),
             ARGS,
             field(
                 "postTransform.expr",
@@ -78,7 +78,7 @@ pub(super) const KINDS: &[NodeForm] = &[
         &[
             NAME,
             DESCRIPTION,
-            field("transform.expr", "Expression", FieldKind::Expression, "The value, in JSONata.").required(),
+            field("transform.expr", "Expression", FieldKind::Expression, "The value, in JSONata.").required().asked(),
         ],
     )
     .with_outcomes(),
@@ -133,7 +133,7 @@ pub(super) const KINDS: &[NodeForm] = &[
         &[
             NAME,
             DESCRIPTION,
-            field("items.expr", "Items", FieldKind::Expression, "The list, in JSONata.").required(),
+            field("items.expr", "Items", FieldKind::Expression, "The list, in JSONata.").required().asked(),
             TOOL,
             WORKFLOW,
             ARGS,

@@ -1,0 +1,44 @@
+import { useId } from "react";
+import type { Field, Kind } from "../../api/types";
+import { Coded } from "../../parts/bits";
+import { valueOf } from "./field";
+
+/** What a new step is asked for, as texts by the paths of the fields. */
+export type Asked = Record<string, string>;
+
+export const askedOf = (kind: Kind | undefined): Field[] => kind?.fields.filter((field) => field.asked === true) ?? [];
+
+/** The values that the texts mean: those left empty are not among them. */
+export function valuesOf(fields: Field[], texts: Asked): Record<string, unknown> {
+  const given = fields.map((field) => [field.path, (texts[field.path] ?? "").trim()] as const).filter(([, text]) => text !== "");
+  return Object.fromEntries(
+    given.map(([path, text]) => {
+      const field = fields.find((entry) => entry.path === path) as Field;
+      const read = valueOf(field, field.type === "list" ? text.replaceAll(/[,\s]+/g, "\n") : text);
+      return [path, "value" in read ? read.value : text];
+    }),
+  );
+}
+
+/** Lines for what most steps of a kind have. What they are left without, the form of the step has. */
+export function AskedFields({ fields, texts, onTexts }: { fields: Field[]; texts: Asked; onTexts: (texts: Asked) => void }) {
+  return fields.map((field) => <AskedField key={field.path} field={field} text={texts[field.path] ?? ""} onText={(text) => onTexts({ ...texts, [field.path]: text })} />);
+}
+
+function AskedField({ field, text, onText }: { field: Field; text: string; onText: (text: string) => void }) {
+  const id = useId();
+  const shared = { id, value: text, autoComplete: "off", placeholder: "may be filled in later", "aria-describedby": `${id}-help` };
+  return (
+    <div className="field block">
+      <label htmlFor={id}>{field.label}</label>
+      {field.type === "long" ? (
+        <textarea {...shared} rows={2} onChange={(event) => onText(event.target.value)} />
+      ) : (
+        <input {...shared} type="text" className={field.type === "text" ? undefined : "mono"} spellCheck={false} onChange={(event) => onText(event.target.value)} />
+      )}
+      <p id={`${id}-help`} className="dim">
+        <Coded text={field.type === "list" ? `${field.help} Several are separated by commas.` : field.help} />
+      </p>
+    </div>
+  );
+}
