@@ -16,6 +16,7 @@ mod order;
 mod place;
 mod route;
 mod sheet;
+mod sides;
 mod size;
 mod svg;
 #[cfg(test)]

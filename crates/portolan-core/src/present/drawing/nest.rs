@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::layered::{Item, Layout, Level, Link, Placement, lay};
 use super::lines::Way;
+use super::place::BESIDE;
 use super::sheet::Sheet;
 use super::size::{self, HEAD, MARGIN, PADDING};
 use super::{Drawing, DrawnEdge, moved, route};
@@ -58,6 +59,14 @@ struct Room {
     laid: Layout,
     /// The upper left corner of the level: first in its box, later in the drawing.
     corner: (i64, i64),
+}
+
+impl Room {
+    /// Returns the leftmost position in the level at which an edge enters it.
+    fn entry(&self, laid: &Layout) -> Option<i64> {
+        let ports = laid.at.iter().skip(self.children.len()).zip(&self.sides);
+        ports.filter(|(_, is_out)| !**is_out).map(|((x, _), _)| x + PORT / 2).min()
+    }
 }
 
 struct Nest {
@@ -145,9 +154,13 @@ impl Nest {
             (self.width, self.height) = (width + 2 * MARGIN, height + 2 * MARGIN);
             self.rooms[level].corner = (MARGIN, MARGIN);
         } else {
-            let outer = (width + 2 * PADDING).max(size::head(&self.sheet.boxes[level - 1].node));
-            self.sizes[level - 1] = (outer, HEAD + height + PADDING);
-            self.rooms[level].corner = ((outer - width) / 2, HEAD);
+            let node = &self.sheet.boxes[level - 1].node;
+            let outer = (width + 2 * PADDING).max(size::head(node));
+            // Edges into the box enter right of its title.
+            let free = self.rooms[level].entry(&laid).map_or(0, |entry| size::title(node) + BESIDE - entry);
+            let left = free.max((outer - width) / 2);
+            self.sizes[level - 1] = (size::even(outer.max(left + width + PADDING)), HEAD + height + PADDING);
+            self.rooms[level].corner = (left, HEAD);
         }
         self.rooms[level].laid = laid;
     }

@@ -17,6 +17,10 @@ pub(super) const LABEL_LINE: i64 = 16;
 
 const NAME_LETTER: f64 = 7.4;
 const SMALL_LETTER: f64 = 6.2;
+/// The room in a head left of the name: a sign that it can be folded, and one of its kind.
+const FOLD: i64 = 51;
+/// The same for its small print.
+pub(super) const INDENT: i64 = 12;
 const NARROWEST: i64 = 120;
 const WIDEST: i64 = 260;
 
@@ -84,6 +88,12 @@ pub(super) fn of(node: &DrawnNode) -> (i64, i64) {
 /// Returns the minimum width of a box for its head.
 pub(super) fn head(node: &DrawnNode) -> i64 {
     even((wide(&node.name, NAME_LETTER) + 60).clamp(NARROWEST, WIDEST))
+}
+
+/// Returns the width of the title in the head of a box from its left border, without the rest of a long small print.
+pub(super) fn title(node: &DrawnNode) -> i64 {
+    let name = FOLD + wide(&node.name, NAME_LETTER);
+    name.max((INDENT + wide(&svg::below(node), SMALL_LETTER)).min(WIDEST))
 }
 
 pub(super) fn even(width: i64) -> i64 {

@@ -53,8 +53,9 @@ fn marker(id: &str, colour: &str) -> String {
 fn framed(node: &DrawnNode) -> String {
     let DrawnNode { x, y, width, height, .. } = node;
     let name = size::fitting(&node.name, width.saturating_sub(40), false);
-    let below = if node.detail.is_empty() { String::new() } else { format!(" · {}", node.detail) };
-    let below = size::fitting(&format!("{}{below}", node.kind), width.saturating_sub(24), true);
+    // Edges pass right of the title, so that the small print ends there.
+    let room = u32::try_from(size::title(node) - size::INDENT).unwrap_or(0);
+    let below = size::fitting(&below(node), room.min(width.saturating_sub(24)), true);
     format!(
         "<g>{}<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"10\" fill=\"#6b7280\" \
          fill-opacity=\"0.06\" stroke=\"#9ca3af\"/>{}{}</g>\n",
@@ -62,6 +63,12 @@ fn framed(node: &DrawnNode) -> String {
         written(x + 12, y + 16, &format!("▾ {name}"), "font-weight=\"600\""),
         written(x + 12, y + 30, &below, "font-size=\"11\""),
     )
+}
+
+/// Returns the small print in the head of an open box.
+pub(super) fn below(node: &DrawnNode) -> String {
+    let detail = if node.detail.is_empty() { String::new() } else { format!(" · {}", node.detail) };
+    format!("{}{detail}", node.kind)
 }
 
 fn shape(node: &DrawnNode) -> String {

@@ -1,6 +1,7 @@
 //! Tests the contents and positions of drawings.
 
 mod files;
+mod legible;
 mod properties;
 mod sound;
 
@@ -10,7 +11,7 @@ use std::fmt::Write;
 use expect_test::{Expect, expect};
 
 use super::size::HEAD;
-use super::{Drawing, DrawingInput, DrawnNode, Fold, NodeOffsets, drawing, svg};
+use super::{Drawing, DrawingInput, DrawnEdge, DrawnNode, Fold, NodeOffsets, drawing, svg};
 use crate::dialect::{self, Strictness};
 use crate::graph::{Graph, MAX_DEPTH};
 use crate::source::Source;
@@ -204,28 +205,28 @@ fn activities_and_loops_are_boxes() {
     shows(
         &drawn(&graph, &[], &[]),
         expect![[r#"
-            322x1224
-            start 97,24 74x32 start
-            activity:prepare 24,112 240x692 activity open
-              prepare 74,176 120x44 activity
-              prepare.look 74,276 120x44 task
-              loop:prepare.each 40,376 208x384 loop open
-                prepare.each 56,440 156x60 loop
-                prepare.build 74,572 120x44 task
-                prepare.each.next 74,672 120x44 repeat
-            activity:ship 140,860 152x252 activity open
-              ship 156,924 120x44 activity
-              ship.send 156,1024 120x44 task
-            done 135,1168 162x32 end
-            start->prepare done: 134,56 134,176
-            prepare->prepare.look done: 134,220 134,276
-            prepare.look->prepare.each done: 134,320 134,440
-            prepare.each->prepare.build outcome "pass" at 134,550: 134,500 134,572
-            prepare.build->prepare.each.next done: 134,616 134,672
-            prepare.each.next->prepare.each done back: 180,716 180,724 232,724 232,430 198,430 198,440
-            prepare.each->ship done: 134,500 216,542 216,924
-            ship->ship.send done: 216,968 216,1024
-            ship.send->done done: 216,1068 216,1168
+            416x1224
+            start 191,24 74x32 start
+            activity:prepare 24,112 334x692 activity open
+              prepare 168,176 120x44 activity
+              prepare.look 168,276 120x44 task
+              loop:prepare.each 40,376 302x384 loop open
+                prepare.each 150,440 156x60 loop
+                prepare.build 168,572 120x44 task
+                prepare.each.next 168,672 120x44 repeat
+            activity:ship 221,860 166x252 activity open
+              ship 250,924 120x44 activity
+              ship.send 250,1024 120x44 task
+            done 229,1168 162x32 end
+            start->prepare done: 228,56 228,176
+            prepare->prepare.look done: 228,220 228,276
+            prepare.look->prepare.each done: 228,320 228,440
+            prepare.each->prepare.build outcome "pass" at 228,550: 228,500 228,572
+            prepare.build->prepare.each.next done: 228,616 228,672
+            prepare.each.next->prepare.each done back: 274,716 274,724 326,724 326,430 292,430 292,440
+            prepare.each->ship done: 228,500 310,542 310,924
+            ship->ship.send done: 310,968 310,1024
+            ship.send->done done: 310,1068 310,1168
         "#]],
     );
 }
@@ -237,18 +238,18 @@ fn a_folded_foldedstands_for_what_is_in_it() {
     shows(
         &drawing,
         expect![[r#"
-        210x592
-        start 68,24 74x32 start
-        activity:prepare 45,112 120x60 activity folded
-        activity:ship 29,228 152x252 activity open
-          ship 45,292 120x44 activity
-          ship.send 45,392 120x44 task
-        done 24,536 162x32 end
-        start->activity:prepare done: 105,56 105,112
-        activity:prepare->ship done: 105,172 105,292
-        ship->ship.send done: 105,336 105,392
-        ship.send->done done: 105,436 105,536
-    "#]],
+            218x592
+            start 76,24 74x32 start
+            activity:prepare 53,112 120x60 activity folded
+            activity:ship 24,228 166x252 activity open
+              ship 53,292 120x44 activity
+              ship.send 53,392 120x44 task
+            done 32,536 162x32 end
+            start->activity:prepare done: 113,56 113,112
+            activity:prepare->ship done: 113,172 113,292
+            ship->ship.send done: 113,336 113,392
+            ship.send->done done: 113,436 113,536
+        "#]],
     );
     let folded = drawing.nodes.iter().find(|node| node.id == "activity:prepare").unwrap();
     expect!["5 nodes | prepare prepare.look prepare.each prepare.build prepare.each.next"].assert_eq(&format!(
@@ -337,7 +338,7 @@ fn a_leaf_does_not_move_those_beside_it() {
     }
 }
 
-/// Back edges that overlap are side by side, and others share a lane.
+/// Back edges that overlap are side by side, and others are above each other.
 #[test]
 fn ways_back_take_no_more_room_than_they_need() {
     let nodes: Vec<String> = (0..30).map(|at| format!(r#""n{at}": {{"type": "task"}}"#)).collect();

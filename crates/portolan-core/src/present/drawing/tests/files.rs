@@ -5,40 +5,49 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::super::{DrawingInput, Fold, NodeOffsets, drawing, svg};
+use super::legible::assert_legible;
 use super::properties::assert_well_formed;
 use super::sound::assert_sound;
+use crate::dialect::{self, Strictness};
 use crate::graph::Graph;
+use crate::source::{Piece, Source};
+use crate::value::NodeId;
 
-/// Returns the files in the folders with definitions.
-fn files() -> Vec<PathBuf> {
+/// Returns the definitions in the folders of the repository that have some, each with the files that belong to it.
+fn sources() -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folders = [
-        "crates/portolan-runtime/catalog/workflows",
-        "crates/portolan-runtime/catalog/phases",
-        "crates/portolan-runtime/catalog/states",
-        "examples/activities",
-        "examples/agent-states/ooda-loop",
-        "examples/agent-states/quick-start",
-        "examples/agent-states/research",
-        "examples/agent-states/research-and-write",
-        "examples/agent-states/simple-pipeline",
-        "examples/navigator/audited-change",
-        "examples/navigator/first-answer",
-        "examples/navigator/release",
-        "examples/tool-graphs",
-    ];
-    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(root.join(folder)).expect("a folder"));
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    files.retain(|path| path.extension().is_some_and(|kind| kind == "json" || kind == "yaml"));
-    files.sort();
-    files
+    let folders = ["crates/portolan-runtime/catalog", "crates/portolan-core/tests/cases", "examples"];
+    folders.iter().flat_map(|folder| inside(&root.join(folder))).collect()
+}
+
+/// Returns the definitions in a folder and those below it. Files in a folder `activities` belong to the one above.
+fn inside(folder: &Path) -> Vec<Source> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) = paths.into_iter().partition(|path| path.is_dir());
+    let (activities, folders): (Vec<PathBuf>, Vec<PathBuf>) =
+        folders.into_iter().partition(|path| path.ends_with("activities") && folder.join("workflow.yaml").is_file());
+    let pieces: Vec<Piece> = activities.iter().flat_map(|folder| inside(folder)).map(piece).collect();
+    let is_text = |path: &&PathBuf| path.extension().is_some_and(|kind| kind == "json" || kind == "yaml");
+    let read = |path: &PathBuf| Source::new(path.to_string_lossy(), std::fs::read_to_string(path).unwrap_or_default());
+    let joined = |source: Source| match source.name.ends_with("workflow.yaml") && !pieces.is_empty() {
+        true => source.joined(pieces.clone(), Vec::new()),
+        false => source,
+    };
+    files.iter().filter(is_text).map(read).map(joined).chain(folders.iter().flat_map(|folder| inside(folder))).collect()
+}
+
+fn piece(source: Source) -> Piece {
+    Piece { name: source.name.to_string(), text: Ok(source.text.to_string()) }
 }
 
 #[test]
 fn what_people_write_is_drawn() {
-    let read = |path: &PathBuf| super::graphs(&path.to_string_lossy(), &std::fs::read_to_string(path).expect("a text"));
-    let graphs: Vec<Graph> = files().iter().flat_map(read).collect();
-    assert!(graphs.len() > 30, "only {}", graphs.len());
+    let sources = sources();
+    let graphs: Vec<Graph> =
+        sources.iter().flat_map(|source| dialect::parse(source, Strictness::Lenient).graphs).collect();
+    assert!(graphs.len() > 300, "only {}", graphs.len());
     let find = |id: &str| graphs.iter().find(|graph| graph.id.value == id);
     let (none, moved) = (BTreeSet::new(), NodeOffsets::new());
     let mut opened_some = false;
@@ -55,9 +64,12 @@ fn what_people_write_is_drawn() {
         for drawing in [&plain, &folded, &drawing(&DrawingInput { opened: &opened, ..what })] {
             assert_sound(drawing);
             assert_well_formed(&svg(drawing));
+            assert_legible(drawing);
         }
         let drawn = plain.edges.iter().filter_map(|edge| edge.number).count();
-        assert_eq!(drawn, graph.edges.len(), "every edge of `{}` is drawn", graph.id.value);
+        let has = |id: &NodeId| graph.nodes.iter().any(|node| node.id == *id);
+        let written = graph.edges.iter().filter(|edge| has(&edge.from.value) && has(&edge.to.value)).count();
+        assert_eq!(drawn, written, "every edge of `{}` is drawn", graph.id.value);
     }
     assert!(opened_some, "some workflows run others");
 }

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::super::{Drawing, DrawingInput, DrawnNode, Fold, NodeOffsets, drawing, svg};
+use super::legible::assert_legible;
 use super::sound::{assert_ends, assert_inside, assert_sound};
 use crate::expr::Expr;
 use crate::graph::{
@@ -154,6 +155,7 @@ proptest! {
         let graphs = [zero, one];
         let drawing = draw(&graphs, &choice, &NodeOffsets::new());
         assert_sound(&drawing);
+        assert_legible(&drawing);
         assert_well_formed(&svg(&drawing));
         prop_assert_eq!(drawing, draw(&graphs, &choice, &NodeOffsets::new()));
     }
