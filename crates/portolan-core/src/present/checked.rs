@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::Redaction;
 use crate::run::Verdict;
 use crate::value::CheckId;
 
@@ -43,5 +44,12 @@ impl CheckResult {
         };
         let asked = matches!(verdict, Verdict::ForPerson { .. });
         CheckResult { id: check.to_string(), held, asked, reason, output }
+    }
+
+    /// Masks hidden parts: a command may print what it was given, and a judge may quote it.
+    #[must_use]
+    pub fn redacted(self, hidden: &Redaction) -> CheckResult {
+        let text = |text: String| hidden.text(&text);
+        CheckResult { reason: self.reason.map(text), output: self.output.map(text), ..self }
     }
 }

@@ -200,9 +200,10 @@ impl VisitsBuilder<'_> {
                 visit.ended = Some(at.0);
             }
             Change::Settled { frame, check, verdict } => {
+                let checked = CheckResult::of(check, verdict).redacted(self.hidden);
                 let Some(visit) = self.visit(frame) else { return };
                 visit.unchecked.retain(|open| open != check);
-                visit.checks.push(CheckResult::of(check, verdict));
+                visit.checks.push(checked);
             }
             Change::Talked { frame, said } => self.talks(frame, said),
             _ => {}
@@ -338,14 +339,22 @@ impl VisitsBuilder<'_> {
                 visit.messages.extend(messages.iter().map(|message| spoken(message, hidden)));
             }
             ModelStateChange::Message(message) => visit.messages.push(spoken(message, hidden)),
-            ModelStateChange::Settled { check, verdict } => visit.checks.push(CheckResult::of(check, verdict)),
+            ModelStateChange::Settled { check, verdict } => {
+                visit.checks.push(CheckResult::of(check, verdict).redacted(hidden));
+            }
             ModelStateChange::Failed(attempt) | ModelStateChange::Held(attempt) => {
-                visit.attempts.push(attempt.found.clone())
+                visit.attempts.push(attempt.found.iter().map(|found| judged(found, hidden)).collect());
             }
             ModelStateChange::Spent(spend) => visit.spent = visit.spent.and(*spend),
             _ => {}
         }
     }
+}
+
+/// A judge reads what is hidden, and quotes it.
+fn judged(found: &KeyResultOutcome, hidden: &Redaction) -> KeyResultOutcome {
+    let (reason, evidence) = (hidden.text(&found.reason), hidden.text(&found.evidence));
+    KeyResultOutcome { reason, evidence, ..found.clone() }
 }
 
 fn spoken(message: &Arc<Message>, hidden: &Redaction) -> ChatMessage {
