@@ -249,6 +249,8 @@ pub enum Operation {
         kind: String,
         /// Its id; `None` for a free one.
         id: Option<String>,
+        /// The values of its fields, by their paths.
+        values: Option<Map<String, Value>>,
     },
     /// Moves a step behind another one, which may be in another part of the definition.
     Move {

@@ -149,7 +149,7 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Rename { node, to } => rename(page, node, to),
         Operation::Delete { nodes } => delete(page, nodes),
         Operation::Duplicate { node } => duplicate(page, node),
-        Operation::Wrap { node, id, .. } => wrap(page, node, id.as_deref()),
+        Operation::Wrap { node, id, values, .. } => wrap(page, node, id.as_deref(), values.as_ref()),
         Operation::Move { .. } => Err(EditError::not_here("a node is moved")),
         Operation::Set { .. } | Operation::Kind { .. } => unreachable!("all formats set fields alike"),
     }
@@ -325,7 +325,7 @@ fn delete(page: &Page<'_>, gone: &[String]) -> Edits {
 }
 
 /// Puts a node between a new fork and its join. What led to the node leads to the fork, and the join leads on.
-fn wrap(page: &Page<'_>, node: &str, id: Option<&str>) -> Edits {
+fn wrap(page: &Page<'_>, node: &str, id: Option<&str>, values: Option<&Map<String, Value>>) -> Edits {
     if !matches!(page.node(node)?.kind, Kind::Work { .. } | Kind::Subflow { .. }) {
         let message = format!("`{node}` cannot be a branch");
         return Err(EditError::new(message, "wrap a task, a gate or a subflow"));
@@ -344,7 +344,11 @@ fn wrap(page: &Page<'_>, node: &str, id: Option<&str>) -> Edits {
         }
         pen.set(&place, if leaves { join.as_str() } else { fork.as_str() });
     }
-    pen.insert(&nodes().with(fork.as_str()), Some(node.to_owned()), json!({ "type": "fork", "join": join }));
+    pen.insert(
+        &nodes().with(fork.as_str()),
+        Some(node.to_owned()),
+        filled(json!({ "type": "fork", "join": join }), values),
+    );
     let behind = page.key_behind(&nodes(), node);
     pen.insert(&nodes().with(join.as_str()), behind, json!({ "type": "join", "fork": fork }));
     let at = behind_those_of(page, node);

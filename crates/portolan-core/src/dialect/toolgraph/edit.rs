@@ -158,7 +158,7 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Rename { node, to } => names::rename(&sheet, node, to),
         Operation::Delete { nodes } => delete::delete(&sheet, nodes),
         Operation::Duplicate { node } => nodes::duplicate(&sheet, node),
-        Operation::Wrap { node, id, .. } => nodes::wrap(&sheet, node, id.as_deref()),
+        Operation::Wrap { node, id, values, .. } => nodes::wrap(&sheet, node, id.as_deref(), values.as_ref()),
         Operation::Move { .. } => Err(EditError::not_here("a node is moved")),
         Operation::Label { .. } => unreachable!("its edges have no labels"),
         Operation::Set { .. } | Operation::Kind { .. } => unreachable!("all formats set fields alike"),

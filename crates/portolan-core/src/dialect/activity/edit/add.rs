@@ -30,12 +30,11 @@ pub(super) fn add(page: &Page<'_>, adding: &Addition<'_>) -> Edits {
     }
     let spot = spot(page, adding)?;
     let id = step_id(page, &spot.activity, adding.kind, adding.id)?;
-    let mut made = made(page, adding.kind, &id, &spot);
-    // A loop with a condition has no `over`.
-    if adding.values.and_then(|values| values.get("loopType")).is_some_and(|kind| kind != "forEach") {
-        made.shift_remove("over");
-    }
-    let value = filled(made, adding.values);
+    let made = made(page, adding.kind, &id, &spot);
+    let value = match adding.kind {
+        "loop" => filled_loop(page, made, adding.values)?,
+        _ => filled(made, adding.values),
+    };
     Ok(put(page, &spot, &id, value).done(page).selecting(format!("{}.{id}", spot.prefix)))
 }
 
@@ -145,7 +144,7 @@ pub(super) fn made(page: &Page<'_>, kind: &str, id: &str, spot: &Spot) -> Map<St
         }
         "loop" => {
             let step = fresh("step", &|step| step == id || names::is_taken(page, &spot.activity, step));
-            json!({ "loopType": "forEach", "over": array(page), "steps": [{ "id": step, "kind": "step" }] })
+            json!({ "loopType": "forEach", "steps": [{ "id": step, "kind": "step" }] })
         }
         _ => json!({}),
     };
@@ -153,11 +152,29 @@ pub(super) fn made(page: &Page<'_>, kind: &str, id: &str, spot: &Spot) -> Map<St
     made
 }
 
-/// Returns an array variable for a loop.
-fn array<'p>(page: &'p Page<'_>) -> &'p str {
-    let variables = page.items(&page.own().with("variables"));
-    let array = variables.iter().find(|variable| text_of(variable, "type") == Some("array"));
-    array.and_then(|variable| text_of(variable, "name")).unwrap_or("items")
+/// Fills in the fields of a loop. If nothing says what it goes through, it is the first variable with an array.
+pub(super) fn filled_loop(
+    page: &Page<'_>,
+    mut made: Map<String, Value>,
+    values: Option<&Map<String, Value>>,
+) -> Result<Value, EditError> {
+    let given = |key| values.and_then(|values| values.get(key)).filter(|value| !value.is_null());
+    if given("loopType").is_none_or(|kind| kind == "forEach") && given("over").is_none() {
+        let variables = page.items(&page.own().with("variables"));
+        let array = variables.iter().find(|variable| text_of(variable, "type") == Some("array"));
+        let name = array.and_then(|variable| text_of(variable, "name")).ok_or_else(|| {
+            let help = "declare one with the type `array`, or name in `over` what holds one";
+            EditError::new("there is no variable with an array that the loop could go through", help)
+        })?;
+        made.insert("over".to_owned(), json!(name));
+    }
+    // The steps stand last, as people write them.
+    let steps = made.shift_remove("steps");
+    let mut value = filled(made, values);
+    if let (Some(steps), Some(fields)) = (steps, value.as_object_mut()) {
+        fields.entry("steps").or_insert(steps);
+    }
+    Ok(value)
 }
 
 fn is_activity(page: &Page<'_>, id: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Moves a step to another place, and puts it into a loop.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::add::{self, Spot};
 use super::take::{self, names_steps, naming_loops};
@@ -9,18 +9,18 @@ use crate::dialect::editing::{Changes, EditError, Edits, OperationResult, Page};
 use crate::source::Edit;
 
 /// Puts a step into a loop that takes its place. What names the step still does: its id does not change.
-pub(super) fn wrap(page: &Page<'_>, node: &str, id: Option<&str>) -> Edits {
+pub(super) fn wrap(page: &Page<'_>, node: &str, id: Option<&str>, values: Option<&Map<String, Value>>) -> Edits {
     let written = step(page, node)?;
     let Some((list, nth)) = written.listed() else { return Err(EditError::unknown("step", node)) };
     let id = add::step_id(page, &written.activity, "loop", id)?;
     let value = carried(page, &written)?;
     let spot =
         Spot { list, nth, activity: written.activity.clone(), prefix: written.prefix().to_owned(), behind: None };
-    let mut around = add::made(page, "loop", &id, &spot);
-    around.insert("steps".to_owned(), json!([value]));
+    let mut around = add::filled_loop(page, add::made(page, "loop", &id, &spot), values)?;
+    around["steps"] = json!([value]);
     // The item is emptied first, so that its fields stand in the order of the new one, and what is written above it stays.
     let at = written.place.at.clone();
-    let edits = [Edit::Set { at: at.clone(), value: Value::Null }, Edit::Set { at, value: Value::Object(around) }];
+    let edits = [Edit::Set { at: at.clone(), value: Value::Null }, Edit::Set { at, value: around }];
     let edits = edits.into_iter().map(|edit| (written.place.file, edit)).collect();
     Ok(OperationResult::of(edits).selecting(format!("{}.{id}", written.prefix())))
 }

@@ -39,7 +39,7 @@ fn edits(page: &Page<'_>, operation: &Operation) -> Edits {
         Operation::Rename { node, to } => take::rename(page, node, to),
         Operation::Delete { nodes } => take::delete(page, nodes),
         Operation::Duplicate { node } => add::duplicate(page, node),
-        Operation::Wrap { node, id, .. } => carry::wrap(page, node, id.as_deref()),
+        Operation::Wrap { node, id, values, .. } => carry::wrap(page, node, id.as_deref(), values.as_ref()),
         Operation::Move { node, after } => carry::moved(page, node, after),
         Operation::Label { .. } => unreachable!("its edges have no labels"),
         Operation::Set { .. } | Operation::Kind { .. } => unreachable!("all formats set fields alike"),

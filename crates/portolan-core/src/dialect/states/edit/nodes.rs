@@ -179,7 +179,7 @@ fn taken_over(sheet: &Sheet<'_>, pen: &mut Pen, after: &str, on: Option<&str>, i
 
 /// Puts a state between a new one that opens branches and its join. What led to the state leads to the new one, and the
 /// join leads on.
-pub(super) fn wrap(sheet: &Sheet<'_>, id: &str, fork: Option<&str>) -> Edits {
+pub(super) fn wrap(sheet: &Sheet<'_>, id: &str, fork: Option<&str>, values: Option<&Map<String, Value>>) -> Edits {
     let node = sheet.written(id)?;
     let way = sheet.way(id);
     if matches!(node.kind, Kind::Fork { .. } | Kind::Join { .. }) || matches!(way, Way::Branches | Way::Choose) {
@@ -209,7 +209,7 @@ pub(super) fn wrap(sheet: &Sheet<'_>, id: &str, fork: Option<&str>) -> Edits {
     names::named(sheet, id).iter().filter(|led| **led != leaves).for_each(|led| pen.set(led, fork.as_str()));
     pen.set(&leaves, join.as_str());
     let behind = sheet.page.key_behind(&sheet.states, id);
-    pen.insert(&sheet.state(&fork), behind.clone(), opens);
+    pen.insert(&sheet.state(&fork), behind.clone(), filled(opens, values));
     pen.insert(&sheet.state(&join), behind, collects);
     if let Some(onward) = onward {
         pen.insert(&sheet.transition(&join), sheet.page.key_behind(&sheet.transitions, id), onward);

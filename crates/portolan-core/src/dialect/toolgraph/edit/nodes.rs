@@ -156,7 +156,7 @@ fn called(sheet: &Sheet<'_>) -> Value {
 }
 
 /// Puts a node between a new fork and its join. What led to the node leads to the fork, and the join leads on.
-pub(super) fn wrap(sheet: &Sheet<'_>, id: &str, fork: Option<&str>) -> Edits {
+pub(super) fn wrap(sheet: &Sheet<'_>, id: &str, fork: Option<&str>, values: Option<&Map<String, Value>>) -> Edits {
     let node = sheet.page.node(id)?;
     if matches!(
         node.kind,
@@ -187,7 +187,7 @@ pub(super) fn wrap(sheet: &Sheet<'_>, id: &str, fork: Option<&str>) -> Edits {
     pen.set(&next, join.as_str());
     let at = place.number().unwrap_or(sheet.items().len());
     let opens = json!({ "id": fork, "type": "parallel", "branches": [id], "join": join });
-    pen.insert(&sheet.list.with(at), None, opens);
+    pen.insert(&sheet.list.with(at), None, filled(opens, values));
     pen.insert(&sheet.list.with(at + 2), None, collects);
     Ok(pen.done().selecting(fork))
 }

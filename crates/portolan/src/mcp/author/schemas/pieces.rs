@@ -147,7 +147,10 @@ fn operations() -> Value {
         one(
             "wrap",
             "Put a node into a new one that contains others: into a loop, or between a new fork and its join.",
-            json!({ "node": node, "kind": kind, "id": text("The id of the new node; omit it to have a free one chosen.") }),
+            json!({
+                "node": node, "kind": kind, "id": text("The id of the new node; omit it to have a free one chosen."),
+                "values": { "type": "object", "description": "The values of the new node's fields." },
+            }),
             &["node", "kind"],
         ),
         one(

@@ -10,17 +10,17 @@ fn a_loop_with_a_condition_goes_over_nothing() {
     check(
         json!({ "is": "add", "kind": "loop", "after": "file", "values": { "loopType": "while", "condition": "a" } }),
         expect![[r#"
-        a.yaml:25
-        +    steps:
-        +      - id: loop
-        +        kind: loop
-        +        loopType: while
-        +        steps:
-        +          - id: step
-        +            kind: step
-        +        condition: a
-        at file.loop
-    "#]],
+            a.yaml:25
+            +    steps:
+            +      - id: loop
+            +        kind: loop
+            +        loopType: while
+            +        condition: a
+            +        steps:
+            +          - id: step
+            +            kind: step
+            at file.loop
+        "#]],
     );
 }
 
@@ -46,19 +46,19 @@ fn a_step_comes_behind_another_in_its_list() {
     "#]],
     );
     check(
-        json!({ "is": "add", "kind": "loop", "after": "file" }),
+        json!({ "is": "add", "kind": "loop", "after": "file", "values": { "over": "items" } }),
         expect![[r#"
-        a.yaml:25
-        +    steps:
-        +      - id: loop
-        +        kind: loop
-        +        loopType: forEach
-        +        over: items
-        +        steps:
-        +          - id: step
-        +            kind: step
-        at file.loop
-    "#]],
+            a.yaml:25
+            +    steps:
+            +      - id: loop
+            +        kind: loop
+            +        loopType: forEach
+            +        over: items
+            +        steps:
+            +          - id: step
+            +            kind: step
+            at file.loop
+        "#]],
     );
     check(
         json!({ "is": "add", "kind": "technique", "after": "write.skim" }),

@@ -8,16 +8,16 @@ use super::{check, check_first, check_in};
 #[test]
 fn a_step_is_put_into_a_loop() {
     check(
-        json!({ "is": "wrap", "node": "write.skim", "kind": "loop", "id": "each" }),
+        json!({ "is": "wrap", "node": "write.skim", "kind": "loop", "id": "each", "values": { "over": "items" } }),
         expect![[r#"
-        a.yaml:23
-        -  - { id: write, steps: [{ id: skim, kind: step }], transitions: [{ to: file }] }
-        +  - { id: write, steps: [{ id: each, kind: loop, loopType: forEach, over: items, steps: [{ id: skim, kind: step }] }], transitions: [{ to: file }] }
-        at write.each
-    "#]],
+            a.yaml:23
+            -  - { id: write, steps: [{ id: skim, kind: step }], transitions: [{ to: file }] }
+            +  - { id: write, steps: [{ id: each, kind: loop, loopType: forEach, over: items, steps: [{ id: skim, kind: step }] }], transitions: [{ to: file }] }
+            at write.each
+        "#]],
     );
     check(
-        json!({ "is": "wrap", "node": "read.digest", "kind": "loop" }),
+        json!({ "is": "wrap", "node": "read.digest", "kind": "loop", "values": { "over": "items" } }),
         expect![[r#"
             a.yaml:18
             -      - technique: some::digest
@@ -72,6 +72,50 @@ fn a_step_is_put_into_a_loop() {
         expect![[r#"
         no node can be put into one of the kind `step`
         help: use `loop`
+    "#]],
+    );
+}
+
+#[test]
+fn a_loop_goes_through_what_it_is_told_to() {
+    let wrap =
+        |values: serde_json::Value| json!({ "is": "wrap", "node": "write.skim", "kind": "loop", "values": values });
+    check(
+        wrap(json!({ "over": "parts" })),
+        expect![[r#"
+            a.yaml:23
+            -  - { id: write, steps: [{ id: skim, kind: step }], transitions: [{ to: file }] }
+            +  - { id: write, steps: [{ id: loop, kind: loop, loopType: forEach, over: parts, steps: [{ id: skim, kind: step }] }], transitions: [{ to: file }] }
+            at write.loop
+        "#]],
+    );
+    check(
+        wrap(json!({ "loopType": "while", "condition": "left > 0" })),
+        expect![[r#"
+            a.yaml:23
+            -  - { id: write, steps: [{ id: skim, kind: step }], transitions: [{ to: file }] }
+            +  - { id: write, steps: [{ id: loop, kind: loop, loopType: while, condition: left > 0, steps: [{ id: skim, kind: step }] }], transitions: [{ to: file }] }
+            at write.loop
+        "#]],
+    );
+    let files = [(
+        "a.yaml",
+        "id: a\nversion: 1.0.0\ntitle: A\nactivities:\n  - { id: one, steps: [{ id: go, kind: step }] }\n",
+    )];
+    check_in(
+        &files,
+        json!({ "is": "wrap", "node": "one.go", "kind": "loop" }),
+        expect![[r#"
+        there is no variable with an array that the loop could go through
+        help: declare one with the type `array`, or name in `over` what holds one
+    "#]],
+    );
+    check_in(
+        &files,
+        json!({ "is": "add", "kind": "loop", "after": "one.go" }),
+        expect![[r#"
+        there is no variable with an array that the loop could go through
+        help: declare one with the type `array`, or name in `over` what holds one
     "#]],
     );
 }
@@ -291,19 +335,19 @@ fn a_comment_above_a_step_stays_with_it() {
     );
     check_in(
         &[("a.yaml", main)],
-        json!({ "is": "wrap", "node": "read.rest", "kind": "loop" }),
+        json!({ "is": "wrap", "node": "read.rest", "kind": "loop", "values": { "over": "items" } }),
         expect![[r#"
-        a.yaml:9
-        -      - { id: rest, kind: step }
-        +      - id: loop
-        +        kind: loop
-        +        loopType: forEach
-        +        over: items
-        +        steps:
-        +          - id: rest
-        +            kind: step
-        at read.loop
-    "#]],
+            a.yaml:9
+            -      - { id: rest, kind: step }
+            +      - id: loop
+            +        kind: loop
+            +        loopType: forEach
+            +        over: items
+            +        steps:
+            +          - id: rest
+            +            kind: step
+            at read.loop
+        "#]],
     );
 }
 
