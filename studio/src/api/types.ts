@@ -245,7 +245,7 @@ export type Operation =
   | { is: "delete"; nodes: string[] }
   | { is: "duplicate"; node: string }
   | { is: "kind"; node: string; kind: string }
-  | { is: "wrap"; node: string; kind: string; id?: string }
+  | { is: "wrap"; node: string; kind: string; id?: string; values?: Values }
   | { is: "move"; node: string; after: string };
 
 export interface Edited extends Checked {

@@ -32,7 +32,7 @@ export const KEYS: [string, [string, string][]][] = [
       ["Enter", "open the form"],
       ["Ctrl+Space", "in an expression: the names that are in scope"],
       ["F2", "rename"],
-      ["Shift+← ↑ → ↓", "move the selected step"],
+      ["Shift+arrows", "move the selected step"],
       ["k", "change the kind"],
       ["w", "wrap in a loop, or in a fork"],
       ["m", "move a step of an activity"],

@@ -1,11 +1,12 @@
 import { useId, useState } from "react";
 import type { ApiError } from "../../api/client";
-import type { Checked, Definition, DrawnEdge, Edited, Kind, Operation } from "../../api/types";
+import type { Checked, Definition, DrawnEdge, Kind, Operation } from "../../api/types";
 import { indexDrawing, type Graph } from "../../graph/model";
 import { Coded } from "../../parts/bits";
 import { Chooser } from "../../parts/chooser";
 import { Dialog } from "../../parts/dialog";
 import { InlineFailure } from "../../parts/notice";
+import { takenIds } from "./names";
 import { AddDialog, RenameDialog, WrapDialog } from "./naming";
 import { asksCondition, asksOutcome, isTarget, type Placement } from "./places";
 import { iconOfKind, kindIcon, plural } from "../../parts/words";
@@ -54,7 +55,7 @@ export function AskDialog({ ask, definition, shown, placements, operate, onAsk, 
 
   switch (ask.is) {
     case "add": {
-      const taken = new Set(graph.ordered.map((node) => node.node ?? node.id));
+      const taken = takenIds(graph.ordered);
       return (
         <AddDialog
           definition={definition}
@@ -121,12 +122,7 @@ export function AskDialog({ ask, definition, shown, placements, operate, onAsk, 
         <WrapDialog
           name={nameOf(ask.node)}
           kind={ask.kind}
-          onSend={(values) =>
-            sendAll([
-              { is: "wrap", node: ask.node, kind: ask.kind.kind },
-              ...Object.entries(values).map(([field, value]) => (last: Edited | null): Operation => ({ is: "set", node: last?.select ?? null, field, value })),
-            ])
-          }
+          onSend={(values) => send({ is: "wrap", node: ask.node, kind: ask.kind.kind, values })}
           onClose={close}
         />
       );

@@ -25,6 +25,15 @@ export function AskedFields({ fields, texts, onTexts }: { fields: Field[]; texts
   return fields.map((field) => <AskedField key={field.path} field={field} text={texts[field.path] ?? ""} onText={(text) => onTexts({ ...texts, [field.path]: text })} />);
 }
 
+const HINTS: Partial<Record<Field["type"], string>> = { list: "Several are separated by commas.", long: "Enter goes on, Shift+Enter begins a line." };
+
+/** Here most answers are one line, and the next key is for the dialog. */
+function sendOnEnter(event: React.KeyboardEvent<HTMLTextAreaElement>) {
+  if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+  event.preventDefault();
+  event.currentTarget.form?.requestSubmit();
+}
+
 function AskedField({ field, text, onText }: { field: Field; text: string; onText: (text: string) => void }) {
   const id = useId();
   const shared = { id, value: text, autoComplete: "off", placeholder: "may be filled in later", "aria-describedby": `${id}-help` };
@@ -32,12 +41,12 @@ function AskedField({ field, text, onText }: { field: Field; text: string; onTex
     <div className="field block">
       <label htmlFor={id}>{field.label}</label>
       {field.type === "long" ? (
-        <textarea {...shared} rows={2} onChange={(event) => onText(event.target.value)} />
+        <textarea {...shared} rows={2} onChange={(event) => onText(event.target.value)} onKeyDown={sendOnEnter} />
       ) : (
         <input {...shared} type="text" className={field.type === "text" ? undefined : "mono"} spellCheck={false} onChange={(event) => onText(event.target.value)} />
       )}
       <p id={`${id}-help`} className="dim">
-        <Coded text={field.type === "list" ? `${field.help} Several are separated by commas.` : field.help} />
+        <Coded text={[field.help, HINTS[field.type]].filter(Boolean).join(" ")} />
       </p>
     </div>
   );

@@ -1,4 +1,5 @@
 import type { About, Edited, Operation, Values } from "../../api/types";
+import { ownPart } from "./names";
 import type { Operations } from "./session";
 
 export interface CopiedNode {
@@ -15,9 +16,10 @@ interface Copied {
 /** What was copied last in this tab: some pages are not given the clipboard. */
 let last: string | null = null;
 
-export function copyNode(about: About): string | null {
+/** `inRow` says that it stands in a row of steps: there it is told by its activity and its own id, and written by its own. */
+export function copyNode(about: About, inRow = false): string | null {
   if (about.word === null) return null;
-  last = JSON.stringify({ form: "portolan/nodes/1", nodes: [{ kind: about.word, id: about.id, values: about.values }] } satisfies Copied, null, 2);
+  last = JSON.stringify({ form: "portolan/nodes/1", nodes: [{ kind: about.word, id: inRow ? ownPart(about.id) : about.id, values: about.values }] } satisfies Copied, null, 2);
   return last;
 }
 

@@ -1,8 +1,9 @@
 import { Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { get, segment, type ApiError } from "../../api/client";
 import { useResource } from "../../api/resource";
 import { askedOf } from "./asked";
-import { AskDialog, ConflictDialog, SaveDialog } from "../../code/later";
+import { AskDialog, ConflictDialog, later, SaveDialog } from "../../code/later";
 import type { Definition, Edited, Operation, Problem } from "../../api/types";
 import { useLive, useThrottled } from "../../events/use";
 import { indexDrawing } from "../../graph/model";
@@ -25,6 +26,7 @@ import { DefinitionHead } from "./head";
 import { ChangedBanner, KeptBanner, LeaveDialog, TryDialog } from "./unsaved";
 import { asksCondition, asksOutcome, edgeAfter, nodeAt, placementsOf, placesFor } from "./places";
 import { useMoves } from "./moves";
+import { takenIds } from "./names";
 import { marksOf, Problems } from "./problems";
 import { useLeaving, useSession, type Operations } from "./session";
 import { Source, type Jump } from "./source";
@@ -114,6 +116,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   );
   /** What was just added is filled in next. */
   const fillIn = () => setTimeout(() => facts.current?.querySelector<HTMLElement>("[data-form] :is(input, select, textarea)")?.focus());
+  // Dialogs are there when a key asks for them.
+  useEffect(() => void later(), []);
   useEffect(() => {
     const place = route.node === null ? null : (about[route.node]?.place ?? null);
     if (place) setJump({ ...place });
@@ -210,16 +214,18 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     if (event.key === "t" && tryIt) go(tryIt);
     // What is typed while a dialog comes is for that.
     if (!editable || ask) return;
-    if (event.key === "a") setAsk({ is: "add", kind: null });
-    else if (event.key === "c" && edge) setAsk({ is: "connect", from: edge.from, edge: edge.id });
-    else if (event.key === "c" && canChange) setAsk({ is: "connect", from: selected, edge: null });
+    // At once: the next key is for the dialog already.
+    const open = (asking: Ask) => flushSync(() => setAsk(asking));
+    if (event.key === "a") open({ is: "add", kind: null });
+    else if (event.key === "c" && edge) open({ is: "connect", from: edge.from, edge: edge.id });
+    else if (event.key === "c" && canChange) open({ is: "connect", from: selected, edge: null });
     else if (event.key === "e") nextEdge();
-    else if (event.key === "F2" && canChange) setAsk({ is: "rename", node: selected });
+    else if (event.key === "F2" && canChange) open({ is: "rename", node: selected });
     else if (event.key === "w" && wrap) wrap();
     else if (event.key === "m" && move) move();
-    else if (event.key === "k" && canChange) setAsk({ is: "kind", node: selected });
+    else if (event.key === "k" && canChange) open({ is: "kind", node: selected });
     else if ((event.key === "Delete" || event.key === "Backspace") && edge) removeEdge();
-    else if ((event.key === "Delete" || event.key === "Backspace") && canChange) setAsk({ is: "delete", node: selected });
+    else if ((event.key === "Delete" || event.key === "Backspace") && canChange) open({ is: "delete", node: selected });
     else return;
     event.preventDefault();
   });
@@ -229,11 +235,11 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     undo: writable ? () => time(document.undo(), "Undone") : null,
     redo: () => time(document.redo(), "Done again"),
     duplicate: editable ? () => void duplicate() : null,
-    copy: () => (selected === null || !about[selected] ? null : copyNode(about[selected])),
+    copy: () => (selected === null || !about[selected] ? null : copyNode(about[selected], inRow)),
     paste: (text) => {
       const nodes = editable ? copiedNodes(text) : null;
       if (!nodes || !drawing) return false;
-      const taken = new Set(drawing.nodes.map((node) => node.node ?? node.id));
+      const taken = takenIds(drawing.nodes);
       const kind = definition.palette.find((entry) => entry.kind === nodes[0]?.kind);
       void operate(pasteOperations(nodes, taken, placesFor(kind, placements)[0]?.place ?? {})).then(setRefusal);
       return true;

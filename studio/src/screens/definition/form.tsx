@@ -285,7 +285,8 @@ function ProblemList({ problems }: { problems: Problem[] }) {
             <span className="unseen">{problem.severity}</span>
           </span>
           <span>
-            <Coded text={problem.message} />{" "}
+            <Coded text={problem.message} />
+            {problem.help && ": "}
             {problem.help && (
               <span className="dim">
                 <Coded text={problem.help} />

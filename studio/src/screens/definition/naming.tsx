@@ -74,7 +74,7 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
         {within && (
           <label className="field block">
             <span>“{within.name}” is done again when</span>
-            <input type="text" className="mono" autoComplete="off" spellCheck={false} value={again} placeholder="verdict == rework" onChange={(event) => setAgain(event.target.value)} />
+            <input type="text" className="mono" autoComplete="off" spellCheck={false} value={again} placeholder="such as verdict == rework" onChange={(event) => setAgain(event.target.value)} />
             <span className="dim">A condition over what was reported. Empty for never.</span>
           </label>
         )}
