@@ -1,4 +1,5 @@
-// A person begins a new run from an earlier record of a function's run, with a variable changed in the form.
+// A person begins a new run from an earlier record of a function's run: with a variable changed in the form, or onto its
+// definition as it is in the file by now.
 import assert from "node:assert/strict";
 import { inPage, prepare, project, studio } from "./suite.mjs";
 
@@ -8,7 +9,9 @@ const WAY = `states:
 transitions: { pick: tell }
 `;
 
-prepare((project) => project.write(".flow/workflows/way.yaml", WAY));
+prepare((project) => {
+  for (const name of ["way", "course", "heading"]) project.write(`.flow/workflows/${name}.yaml`, WAY);
+});
 
 const runIn = (page) => new URL(page.url()).hash.match(/run\/([a-z0-9]+)/)?.[1];
 const said = (page, words) => page.waitForFunction((words) => document.querySelector(".drive-bar [role=status]")?.textContent.includes(words), words);
@@ -86,5 +89,58 @@ inPage("a name that has no value is refused in the form, and no run begins", asy
   await dialog.getByRole("button", { name: "Create and run it" }).click();
   await dialog.getByRole("alert").filter({ hasText: "pase" }).waitFor();
   assert.deepEqual(await all(), runs);
+  assert.deepEqual(await wholeOf(run), before);
+});
+
+/** Has the definition say it in other words. */
+const change = (name) => project.write(`.flow/workflows/${name}.yaml`, WAY.replace("to the", "bound for the"));
+
+inPage("of a run that has ended, a new one begins at a record with the definition as it is in the file now, and finishes on that", async (page) => {
+  const { run } = await studio.post("/definitions/course/try", { input: {} });
+  await page.goto(studio.at(`/run/${run}`));
+  await said(page, "ended");
+  assert.equal((await valuesOf(run)).tell, "to the north at 3");
+  change("course");
+  const before = await wholeOf(run);
+  await page.goto(studio.at(`/run/${run}@3`));
+  await page.getByRole("button", { name: "Branch from this record…" }).and(page.locator("[aria-disabled=false]")).click();
+  const dialog = page.getByRole("dialog", { name: "Branch from record 3" });
+  assert.equal(await dialog.getByLabel("Definition").inputValue(), "pinned");
+  await dialog.getByLabel("Definition").selectOption({ label: "As it is in the file now" });
+  await dialog.getByRole("button", { name: "Create and run it" }).click();
+  await page.waitForFunction((run) => !location.hash.includes(run), run);
+  await said(page, "ended");
+  const fork = runIn(page);
+  assert.equal((await valuesOf(fork)).tell, "bound for the north at 3");
+  await page.getByText(", onto its definition as it was then").waitFor();
+  assert.equal(await page.locator(".outdated").count(), 0, "it is the one of the file");
+  // The old run is untouched, and a fork with what it began with still says it in its words.
+  assert.deepEqual(await wholeOf(run), before);
+  assert.equal((await valuesOf(run)).tell, "to the north at 3");
+  await page.goto(studio.at(`/run/${run}@3`));
+  await page.getByRole("button", { name: "Branch from this record…" }).and(page.locator("[aria-disabled=false]")).click();
+  await dialog.getByRole("button", { name: "Create and run it" }).click();
+  await page.waitForFunction((run) => !location.hash.includes(run), run);
+  await said(page, "ended");
+  assert.equal((await valuesOf(runIn(page))).tell, "to the north at 3");
+});
+
+inPage("a run that is paused offers the changed definition itself, and stays where it is", async (page) => {
+  const { run } = await studio.post("/definitions/heading/try", { input: {}, breakpoints: ["tell"] });
+  await page.goto(studio.at(`/run/${run}`));
+  await said(page, "paused before tell");
+  change("heading");
+  await page.getByText("Its definition has changed since. This run goes on with the one that it began with.").waitFor();
+  const before = await wholeOf(run);
+  await page.getByRole("button", { name: "Branch onto the changed one…" }).click();
+  const dialog = page.getByRole("dialog", { name: `Branch from record ${before.one.head}` });
+  assert.equal(await dialog.getByLabel("Definition").inputValue(), "current");
+  await dialog.getByRole("button", { name: "Create and run it" }).click();
+  await page.waitForFunction((run) => !location.hash.includes(run), run);
+  // It has the breakpoint of the old one, too.
+  await said(page, "paused before tell");
+  await page.keyboard.press("c");
+  await said(page, "ended");
+  assert.equal((await valuesOf(runIn(page))).tell, "bound for the north at 3");
   assert.deepEqual(await wholeOf(run), before);
 });

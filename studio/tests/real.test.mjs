@@ -105,16 +105,50 @@ inPage("the slider shows each of five hundred records as the server folds it", a
   agent.end();
   const { head } = await studio.ask(`/runs/${run}`);
   assert.equal(head, 500);
+  const { drawing } = await studio.post(`/runs/${run}/drawing`, {});
+  const ids = drawing.nodes.map(({ id }) => id).sort();
   await page.goto(studio.at(`/run/${run}@1`));
   await page.waitForSelector(".badge");
   await page.click("role=tab[name=Situation]");
+  // What is on the screen, in the words in which `told` says what the server folds.
+  await page.evaluate(() => {
+    window.seen = () => ({
+      seq: document.querySelector(".slider-place b")?.textContent,
+      words: document.querySelector("pre.words")?.textContent,
+      nodes: Object.fromEntries(
+        [...document.querySelectorAll(".react-flow__node")]
+          .map((node) => {
+            const badge = node.querySelector(".badges > .badge:not(.quiet)");
+            const times = badge?.querySelector(".times")?.textContent ?? "";
+            const marks = [...node.querySelectorAll(".badges > .badge.quiet")].map((mark) => mark.title);
+            return [node.dataset.id, badge ? [badge.classList[1], badge.textContent.slice(0, badge.textContent.length - times.length), times, ...marks] : null];
+          })
+          .sort(([a], [b]) => (a < b ? -1 : 1)),
+      ),
+    });
+  });
+  const told = (seq, { words, overlay }) => ({
+    seq: String(seq),
+    words: words || "(nothing)",
+    nodes: Object.fromEntries(
+      ids.map((id) => {
+        const node = overlay.nodes[id];
+        return [id, node ? [node.state, node.state, node.visits > 1 ? `×${node.visits}` : "", ...(node.worst && node.worst !== node.state ? [`Earlier: ${node.worst}`] : [])] : null];
+      }),
+    ),
+  });
   await page.locator("input[type=range]").focus();
+  const most = { fix: 0, check: 0 };
   for (let seq = 1; seq <= head; seq += 1) {
     const moment = await studio.ask(`/runs/${run}/at/${seq}`);
-    const words = moment.words.trim().split("\n")[0];
-    await page.waitForFunction(([seq, words]) => document.querySelector(".slider-place b")?.textContent === String(seq) && document.querySelector("pre.words, .words")?.textContent.includes(words), [seq, words]);
+    assert.equal(moment.seq, seq);
+    const expected = told(seq, moment);
+    for (const id of Object.keys(most)) most[id] = Math.max(most[id], moment.overlay.nodes[id]?.visits ?? 0);
+    await page.waitForFunction((expected) => JSON.stringify(window.seen()) === expected, JSON.stringify(expected), { timeout: 10_000 }).catch(async () => assert.deepEqual(await page.evaluate(() => window.seen()), expected, `record ${seq}`));
     if (seq < head) await page.keyboard.press("ArrowRight");
   }
+  // It was something that changed: both steps were visited in every round.
+  assert.deepEqual(most, { fix: 250, check: 249 });
 });
 
 inPage("a run whose definition changes says that it goes on with the one that it began with", async (page) => {

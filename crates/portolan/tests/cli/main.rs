@@ -21,6 +21,7 @@ mod export;
 #[path = "../mcp/support/fifo.rs"]
 mod fifo;
 mod flow;
+mod fork;
 mod guidelines;
 mod help;
 mod imports;

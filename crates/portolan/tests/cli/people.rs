@@ -110,7 +110,7 @@ fn commits(project: &Project, set: &[&str]) -> (bool, String) {
 }
 
 /// A project whose git asks the guards.
-fn guarded() -> Project {
+pub(crate) fn guarded() -> Project {
     let project = Project::new();
     for line in [
         "init -q -b main",

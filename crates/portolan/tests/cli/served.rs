@@ -1,11 +1,13 @@
 //! A server of this program that listens on this machine, and requests to it, byte by byte.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
+
+use crate::studio::described;
 
 /// A server that runs.
 pub(crate) struct Served {
@@ -58,7 +60,12 @@ pub(crate) fn port_of(address: &str) -> u16 {
 impl Served {
     /// What is answered to the bytes of a request. It is given up after a minute.
     pub(crate) fn sent(&self, request: &str) -> Answer {
-        let mut stream = self.connect();
+        self.sent_to(Ipv4Addr::LOCALHOST.into(), request)
+    }
+
+    /// The same at one of the addresses of this machine.
+    pub(crate) fn sent_to(&self, address: IpAddr, request: &str) -> Answer {
+        let mut stream = self.connect_to(address);
         stream.write_all(request.as_bytes()).expect("it listens");
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).expect("it answers");
@@ -69,19 +76,26 @@ impl Served {
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        self.connect_to(Ipv4Addr::LOCALHOST.into())
+    }
+
+    fn connect_to(&self, address: IpAddr) -> TcpStream {
+        let stream = TcpStream::connect((address, self.port)).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("it can be set");
         stream
     }
 
-    /// A request with these headers and no others but the one that ends the connection.
+    /// A request with these headers and no others but the one that ends the connection. What the studio replies is held
+    /// against its description.
     pub(crate) fn with(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let mut request = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         headers.iter().for_each(|(name, value)| request += &format!("{name}: {value}\r\n"));
         if !body.is_empty() {
             request += &format!("Content-Length: {}\r\n", body.len());
         }
-        self.sent(&format!("{request}\r\n{body}"))
+        let answer = self.sent(&format!("{request}\r\n{body}"));
+        described::holds_of(method, path, &answer);
+        answer
     }
 
     pub(crate) fn host(&self) -> String {

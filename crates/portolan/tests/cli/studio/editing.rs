@@ -366,7 +366,8 @@ fn only_files_of_activities_come() {
     assert_eq!(studio.get("/definitions/look").json()["revision"], whole["revision"]);
 }
 
-/// Two who write the same definition, five hundred times each, each of them over what is there: no line of either is lost.
+/// Two who write the same definition, each with a studio of their own, five hundred times each, each of them over what is
+/// there: no letter of either is lost.
 #[test]
 fn of_a_thousand_saves_with_a_second_writer_none_is_lost() {
     let project = Project::small();
@@ -374,11 +375,12 @@ fn of_a_thousand_saves_with_a_second_writer_none_is_lost() {
         ".flow/workflows/small.json",
         SMALL.replace("\"name\": \"Small\"", "\"name\": \"\", \"description\": \"\""),
     );
-    let studio = Studio::of(&project, &[]);
+    // Nothing that one process alone knows keeps the two apart.
+    let studios = [Studio::of(&project, &[]), Studio::of(&project, &[])];
     let conflicts = AtomicUsize::new(0);
     std::thread::scope(|scope| {
-        for (field, _) in [("name", 0), ("description", 1)] {
-            let (studio, conflicts) = (&studio, &conflicts);
+        for (field, studio) in ["name", "description"].into_iter().zip(&studios) {
+            let conflicts = &conflicts;
             scope.spawn(move || {
                 for nth in 0..500 {
                     loop {
@@ -399,11 +401,13 @@ fn of_a_thousand_saves_with_a_second_writer_none_is_lost() {
             });
         }
     });
-    let whole = studio.get("/definitions/small").json();
     let letters: String =
         (0..500_u32).map(|nth| char::from(b'a' + u8::try_from(nth % 26).expect("a letter"))).collect();
-    for field in ["name", "description"] {
-        assert_eq!(whole["own"]["values"][field], letters, "{field}");
+    for studio in &studios {
+        let whole = studio.get("/definitions/small").json();
+        for field in ["name", "description"] {
+            assert_eq!(whole["own"]["values"][field], letters, "{field}");
+        }
     }
     assert!(conflicts.load(Ordering::Relaxed) > 0, "they met");
 }

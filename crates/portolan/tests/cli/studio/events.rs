@@ -62,6 +62,18 @@ impl Stream {
         while self.next().expect("it goes on").name != name {}
     }
 
+    /// Everything that is told up to an event, which is known by its name and its data: both of each, in one text.
+    pub(super) fn up_to(&mut self, is_last: impl Fn(&str, &Value) -> bool) -> Vec<String> {
+        let mut told = Vec::new();
+        loop {
+            let Event { name, data, .. } = self.next().expect("it goes on");
+            told.push(format!("{name} {data}"));
+            if is_last(&name, &data) {
+                return told;
+            }
+        }
+    }
+
     /// The next record: its run, its number and its identifier.
     fn record(&mut self) -> (String, u64, String) {
         loop {

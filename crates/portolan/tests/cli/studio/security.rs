@@ -1,10 +1,12 @@
 //! Who gets nothing: pages of others, names that were made to lead here, whoever lacks the token, agents.
 
+use std::net::{Ipv6Addr, TcpListener};
+
 use expect_test::expect;
 use serde_json::json;
 
 use super::{Answer, Studio};
-use crate::support::Project;
+use crate::support::{Project, SMALL, checked};
 
 /// What becomes of a request, in a few words.
 fn told(answer: &Answer) -> String {
@@ -167,18 +169,109 @@ fn a_studio_that_an_agents_host_has_started_only_shows() {
     assert_eq!(told(&studio.post("/definitions/small/check", &json!({}))), "200");
 }
 
+/// Nothing in its environment says so: the host is above it.
+#[test]
+#[cfg(unix)]
+fn a_studio_below_the_process_of_an_agents_host_only_shows() {
+    let project = Project::small();
+    let source = |studio: &Studio, text: &str| {
+        let revision = studio.get("/definitions/small").json()["revision"].clone();
+        let files = json!([{ "name": "small.json", "text": text }]);
+        studio.put("/definitions/small/source", &json!({ "revision": revision, "files": files }))
+    };
+    let before = Studio::of(&project, &[]);
+    assert_eq!(before.get("/project").json()["observes"], false);
+    let text = SMALL.replace("Do it.", "Do it well.");
+    assert_eq!(told(&source(&before, &text)), "200");
+    drop(before);
+
+    crate::people::become_host(&project);
+    let studio = Studio::of(&project, &[]);
+    let shown = studio.get("/project").json();
+    assert_eq!((&shown["observes"], &shown["readOnly"]), (&json!(true), &json!(false)));
+    let why = shown["onlyShows"].as_str().expect("it says why");
+    assert!(why.contains("started from within `claude-code`"), "{why}");
+    let refused = source(&studio, SMALL);
+    assert_eq!(told(&refused), "403 needs_person");
+    assert!(refused.body.contains("started from within `claude-code`"), "{}", refused.body);
+    let written = std::fs::read_to_string(project.path().join(".flow/workflows/small.json")).expect("it is there");
+    assert_eq!(written, text);
+}
+
 #[test]
 fn a_studio_that_is_read_only_changes_nothing() {
     let mut project = Project::small();
+    project.write(".flow/workflows/checked.json", checked(r#"["make", "test"]"#));
+    assert!(project.says("trust .flow/workflows/checked.json").ends_with("exit: 0\n"));
     let run = project.run("small", "passed");
     let studio = Studio::of(&project, &["--read-only"]);
-    assert_eq!(told(&studio.post(&format!("/runs/{run}/fork"), &json!({ "seq": 2 }))), "403 read_only");
-    for path in [format!("/runs/{run}/control"), format!("/runs/{run}/test"), "/definitions/small/try".to_owned()] {
-        assert_eq!(told(&studio.post(&path, &json!({}))), "403 read_only", "{path}");
+    let key = studio.get("/project/trust").json()["trusted"][0]["key"].clone();
+    let revision = studio.get("/definitions/small").json()["revision"].clone();
+    let source = json!({ "revision": revision, "files": [{ "name": "small.json", "text": "{}" }] });
+    for (path, wanted) in [
+        (format!("/runs/{run}/fork"), json!({ "seq": 2 })),
+        (format!("/runs/{run}/control"), json!({})),
+        (format!("/runs/{run}/test"), json!({})),
+        ("/definitions/small/try".to_owned(), json!({})),
+        ("/definitions/small/evaluate".to_owned(), json!({})),
+        ("/project/trust/revoke".to_owned(), json!({ "key": key })),
+    ] {
+        assert_eq!(told(&studio.post(&path, &wanted)), "403 read_only", "{path}");
     }
-    assert_eq!(told(&studio.post("/definitions/small/evaluate", &json!({}))), "403 read_only");
+    assert_eq!(told(&studio.put("/definitions/small/source", &source)), "403 read_only");
+    assert_eq!(studio.get("/project/trust").json()["trusted"][0]["key"], key);
+    assert_eq!(studio.get("/definitions/small").json()["files"][0]["text"], SMALL);
+    assert_eq!(studio.get("/runs").json()["runs"].as_array().map(Vec::len), Some(1));
     assert_eq!(told(&studio.get("/runs")), "200");
     assert_eq!(told(&studio.post(&format!("/runs/{run}/drawing"), &json!({}))), "200");
+}
+
+/// Whatever the interface comes to have, a request that is no look is refused.
+#[test]
+fn a_studio_that_is_read_only_refuses_every_method_that_is_no_look() {
+    let project = Project::small();
+    let studio = Studio::of(&project, &["--read-only"]);
+    let described = studio.get("/openapi.json").json();
+    let mut refused = Vec::new();
+    for (path, methods) in described["paths"].as_object().expect("paths") {
+        let asked = path.replace("{id}", "small").replace("{run}", "abcdefgh").replace("{token}", "x");
+        for method in methods.as_object().expect("methods").keys().filter(|method| *method != "get") {
+            let answer = match method.as_str() {
+                "put" => studio.put(&asked, &json!({})),
+                "post" => studio.post(&asked, &json!({})),
+                other => panic!("this test makes no `{other}`"),
+            };
+            if !["/check", "/edit", "/drawing"].iter().any(|look| path.ends_with(look)) {
+                assert_eq!(told(&answer), "403 read_only", "{method} {path}");
+                refused.push(format!("{method} {path}"));
+            }
+        }
+    }
+    for known in ["put /definitions/{id}/source", "post /project/trust/revoke", "post /definitions/{id}/try"] {
+        assert!(refused.iter().any(|one| one == known), "{refused:?}");
+    }
+}
+
+/// `localhost` is either address, so that nobody else can listen at the other one.
+#[test]
+fn a_request_over_ipv6_reaches_the_studio() {
+    if let Err(error) = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)) {
+        eprintln!("SKIPPED: this machine has no IPv6: {error}");
+        return;
+    }
+    let project = Project::small();
+    let studio = Studio::of(&project, &[]);
+    let asked = |path: &str, bearer: &str| {
+        let host = format!("[::1]:{}", studio.port);
+        let head =
+            format!("GET {path} HTTP/1.1\r\nConnection: close\r\nHost: {host}\r\nAuthorization: {bearer}\r\n\r\n");
+        studio.sent_to(Ipv6Addr::LOCALHOST.into(), &head)
+    };
+    let answer = asked("/api/v1/project", &studio.bearer());
+    assert_eq!(told(&answer), "200");
+    assert_eq!(answer.json(), studio.get("/project").json());
+    assert_eq!(told(&asked("/api/v1/project", "Bearer x")), "401 no_token");
+    assert_eq!(asked("/", "").status, 200);
 }
 
 #[test]

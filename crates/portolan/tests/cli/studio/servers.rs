@@ -84,6 +84,35 @@ fn what_a_file_brings_along_is_started_once_somebody_has_trusted_it() {
 }
 
 #[test]
+fn a_try_is_answered_by_the_servers_once_somebody_has_trusted_them() {
+    let project = project(env!("CARGO_BIN_EXE_portolan"));
+    let studio = Studio::of(&project, &[]);
+    let wanted = json!({ "input": { "a": 2, "b": 40 } });
+    let refused = || studio.post("/definitions/remote/try", &wanted);
+    assert_eq!(refused().refusal(), "422 not_trusted");
+    let help = refused().json()["error"]["help"].as_str().expect("it says what to do").to_owned();
+    assert!(help.contains("portolan trust"), "{help}");
+    assert_eq!(studio.get("/runs").json()["runs"], json!([]), "nothing has begun");
+    let said = project.says("trust .flow/workflows/remote.yaml");
+    assert!(said.contains("server calc") && said.ends_with("exit: 0\n"), "{said}");
+    let run = studio.begun("remote", &wanted);
+    let told = studio.at_rest(&run);
+    assert_eq!((&told["status"], &told["driven"]["phase"]), (&json!("success"), &json!("finished")), "{told}");
+    // Nothing but that server says which size a sum has.
+    let visit = studio.get(&format!("/runs/{run}/nodes/add")).json()["visits"][0].clone();
+    let sum = json!({ "sum": 42, "size": "big" });
+    assert_eq!((&visit["input"], &visit["output"]), (&json!({ "a": 2, "b": 40 }), &sum), "{visit}");
+    assert_eq!(studio.outputs(&run)["big"], sum);
+    assert_eq!(studio.get(&format!("/runs/{run}/answers")).json()["answers"], json!({ "sum.add": sum }));
+    let shown = project.says(&format!("runs show {run}"));
+    assert!(shown.contains(r#"{"sum":42,"size":"big"}"#), "{shown}");
+    // A change of the file is nothing that anybody has trusted.
+    project.write(".flow/workflows/remote.yaml", brings("another"));
+    assert_eq!(refused().refusal(), "422 not_trusted");
+    assert_eq!(studio.get("/runs").json()["runs"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn a_server_that_does_not_start_says_so() {
     let project = project("no-such-program");
     project.says("trust .flow/workflows/remote.yaml");
