@@ -58,7 +58,7 @@ fn a_field_is_evaluated_over_a_test_with_its_answers() {
     assert_eq!(studio.get("/definitions/small/tests").json(), json!({ "tests": [] }), "it has none");
     let of = |test, text| studio.evaluated("sums", ("big", "transform.expr", text), &json!({ "test": test }));
     // The output of a node that computes is there, too: the test runs.
-    assert_eq!(of("large", "[$.entry.a, $.add.sum, $.large]")["value"], json!([400, 404, { "sum": 404 }]));
+    assert_eq!(of("large", "[$.entry.a, $.add.sum, $.large]")["value"], json!([400, 404, "big"]));
     assert_eq!(of("shared", "$.add.sum + $.entry.b")["value"], 1);
     // What came before a failure has values.
     assert_eq!(of("it fails", "$.entry.b")["value"], 2);
@@ -66,7 +66,7 @@ fn a_field_is_evaluated_over_a_test_with_its_answers() {
     let wanted = json!({ "node": "big", "field": "transform.expr", "text": "1", "with": { "test": "small" } });
     assert_eq!(studio.post("/definitions/sums/evaluate", &wanted).refusal(), "422 unknown_test");
     project.write(".flow/workflows/sums.test.yaml", "tests: 3\n");
-    assert_eq!(studio.get("/definitions/sums/tests").refusal(), "422 faulty");
+    assert_eq!(studio.get("/definitions/sums/tests").refusal(), "422 invalid_definition");
     assert_eq!(studio.get("/runs?all=true").json()["runs"], json!([]), "no run is stored");
 }
 

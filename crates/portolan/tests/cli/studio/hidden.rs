@@ -226,7 +226,7 @@ fn what_states_hide_is_in_no_reply_and_in_no_event() {
     assert!(kept(&project, &run).contains(&format!("Dear Ada, {SECRET}")), "the run went on with it");
     let masking = looked_through(&studio, &[&run]);
     masks(&masking, &["/inbox", "/runs/{run}/at/{seq}", "/runs/{run}/nodes/{node}", "/runs/{run}/records"]);
-    masks(&masking, &["/runs/{run}/answers", "/runs/{run}/records/{seq}"]);
+    masks(&masking, &["/runs/{run}/records/{seq}"]);
     let mut told = up_to_the_end(&mut stream, &studio, &run);
     // Where nothing is hidden, the model is heard while it speaks. By then nothing of the other run is on its way.
     let word = "for-everybody";
