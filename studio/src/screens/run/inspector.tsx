@@ -98,24 +98,26 @@ function Visits({ run, seq, id, written, onAgain }: { run: string; seq: number; 
   const visits = data.visits.map((visit, i) => ({ visit, number: data.earlier + i + 1 })).reverse();
   const hidden = data.earlier + Math.max(0, visits.length - MOST_VISITS);
   return (
-    <ol className="visits">
-      {visits.slice(0, MOST_VISITS).map(({ visit, number }, i) => (
-        <li key={number}>
-          <details open={i === 0}>
-            <summary>
-              <b>Visit {number}</b>
-              <span className="dim">
-                {took(visit)}
-                {visit.retries > 0 && ` · ${plural(visit.retries, "retry", "retries")}`}
-              </span>
-              {isFailed(visit) ? <StateChip state="failed" /> : visit.reports?.length ? <span className="tag">{visit.reports.at(-1)?.outcome}</span> : null}
-            </summary>
-            <VisitBody run={run} visit={visit} number={number} written={written} onAgain={i === 0 ? null : onAgain} />
-          </details>
-        </li>
-      ))}
+    <>
+      <ol className="visits">
+        {visits.slice(0, MOST_VISITS).map(({ visit, number }, i) => (
+          <li key={number}>
+            <details open={i === 0}>
+              <summary>
+                <b>Visit {number}</b>
+                <span className="dim">
+                  {took(visit)}
+                  {visit.retries > 0 && ` · ${plural(visit.retries, "retry", "retries")}`}
+                </span>
+                {isFailed(visit) ? <StateChip state="failed" /> : visit.reports?.length ? <span className="tag">{visit.reports.at(-1)?.outcome}</span> : null}
+              </summary>
+              <VisitBody run={run} visit={visit} number={number} written={written} onAgain={i === 0 ? null : onAgain} />
+            </details>
+          </li>
+        ))}
+      </ol>
       {hidden > 0 && <p className="hint">{plural(hidden, "earlier visit")} not shown. Move the slider back to see them.</p>}
-    </ol>
+    </>
   );
 }
 
