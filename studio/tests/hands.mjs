@@ -15,8 +15,8 @@ export class Hands {
 
   /** A click with the mouse on a step of the graph. */
   async click(node) {
-    const { x, y } = await this.page.locator(`.react-flow__node[data-id="${node}"]`).boundingBox();
-    await this.page.mouse.click(x + 16, y + 12);
+    // A step that moves, because another one has become wider, is waited for.
+    await this.page.locator(`.react-flow__node[data-id="${node}"]`).click({ position: { x: 16, y: 12 } });
     await this.selected(node);
   }
 
