@@ -28,7 +28,7 @@ export interface Port {
 const REST = 40;
 /** The first change after a pause need not wait for more of them. */
 const FIRST_REST = 10;
-const PAUSE = 120;
+const PAUSE = 60;
 /** Whoever types without a rest sees the graph follow all the same. */
 const LONGEST_WAIT = 160;
 const TRIES = 4;

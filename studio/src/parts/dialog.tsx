@@ -1,5 +1,7 @@
-import { useId, useLayoutEffect, useRef } from "react";
+import { useId, useLayoutEffect, useRef, useState } from "react";
+import type { ApiError } from "../api/client";
 import { Icon } from "./icons";
+import { InlineFailure } from "./notice";
 
 /** What is at hand when a dialog opens, the likeliest first. */
 const FIRST = ["[data-first]", "[role=combobox]", "input:not([type=radio])", "textarea", "select", ".actions .primary:enabled"];
@@ -58,5 +60,43 @@ export function Dialog({ title, onClose, children, wide, typed }: Props) {
         {children}
       </div>
     </dialog>
+  );
+}
+
+interface FormProps {
+  title: string;
+  /** What sending it does, as its button says. */
+  action: string;
+  /** Whether it can be sent. */
+  ready?: boolean;
+  /** Whether there is nothing to fill in: the button has the focus. */
+  bare?: boolean;
+  onSend: () => Promise<ApiError | null>;
+  onClose: () => void;
+  children: React.ReactNode;
+}
+
+/** A dialog that asks for something and does it once it is sent. A refusal is shown in it, and what was filled in stays. */
+export function FormDialog({ title, action, ready = true, bare = false, onSend, onClose, children }: FormProps) {
+  const [error, setError] = useState<ApiError | null>(null);
+  const send = (event: React.FormEvent) => {
+    event.preventDefault();
+    if (ready) void onSend().then(setError);
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={send}>
+        {children}
+        {error && <InlineFailure error={error} />}
+        <div className="actions end">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={!ready} data-first={bare ? "" : undefined}>
+            {action}
+          </button>
+        </div>
+      </form>
+    </Dialog>
   );
 }

@@ -4,8 +4,7 @@ import type { Checked, Definition, DrawnEdge, Kind, Operation } from "../../api/
 import { indexDrawing, type Graph } from "../../graph/model";
 import { Coded } from "../../parts/bits";
 import { Chooser } from "../../parts/chooser";
-import { Dialog } from "../../parts/dialog";
-import { InlineFailure } from "../../parts/notice";
+import { FormDialog } from "../../parts/dialog";
 import { takenIds } from "./names";
 import { AddDialog, RenameDialog, WrapDialog } from "./naming";
 import { asksCondition, asksOutcome, isTarget, type Placement } from "./places";
@@ -149,33 +148,17 @@ export function AskDialog({ ask, definition, shown, placements, operate, onAsk, 
 /** On what a new edge is taken. */
 function ConditionDialog({ title, help, onSend, onClose }: { title: string; help: string; onSend: (on: string) => Promise<ApiError | null>; onClose: () => void }) {
   const [condition, setCondition] = useState("");
-  const [error, setError] = useState<ApiError | null>(null);
   const described = useId();
-  const connect = (event: React.FormEvent) => {
-    event.preventDefault();
-    void onSend(condition.trim()).then(setError);
-  };
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form onSubmit={connect}>
-        <label className="field block">
-          <span>When? Leave it empty for always.</span>
-          <input type="text" className="mono" autoComplete="off" spellCheck={false} autoFocus aria-describedby={described} value={condition} onChange={(event) => setCondition(event.target.value)} />
-        </label>
-        <p id={described} className="dim">
-          <Coded text={help} />
-        </p>
-        {error && <InlineFailure error={error} />}
-        <div className="actions end">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary">
-            Connect
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog title={title} action="Connect" onSend={() => onSend(condition.trim())} onClose={onClose}>
+      <label className="field block">
+        <span>When? Leave it empty for always.</span>
+        <input type="text" className="mono" autoComplete="off" spellCheck={false} aria-describedby={described} value={condition} onChange={(event) => setCondition(event.target.value)} />
+      </label>
+      <p id={described} className="dim">
+        <Coded text={help} />
+      </p>
+    </FormDialog>
   );
 }
 
@@ -189,9 +172,8 @@ function contentsOf(graph: Graph, shown: Checked, node: string): string[] {
 }
 
 function DeleteDialog({ name, inside, edges, nameOf, onSend, onClose }: { name: string; inside: string[]; edges: DrawnEdge[]; nameOf: (id: string) => string; onSend: () => Promise<ApiError | null>; onClose: () => void }) {
-  const [error, setError] = useState<ApiError | null>(null);
   return (
-    <Dialog title={inside.length > 0 ? `Delete “${name}” with ${plural(inside.length, "step")}?` : `Delete “${name}”?`} onClose={onClose}>
+    <FormDialog bare title={inside.length > 0 ? `Delete “${name}” with ${plural(inside.length, "step")}?` : `Delete “${name}”?`} action="Delete" onSend={onSend} onClose={onClose}>
       {inside.length > 0 && (
         <p>
           What is in it goes with it: {inside.slice(0, MOST_NAMES).map((step) => `“${step}”`).join(", ")}
@@ -210,15 +192,6 @@ function DeleteDialog({ name, inside, edges, nameOf, onSend, onClose }: { name: 
           </ul>
         </>
       )}
-      {error && <InlineFailure error={error} />}
-      <div className="actions end">
-        <button type="button" className="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button type="button" className="button primary" autoFocus onClick={() => void onSend().then(setError)}>
-          Delete
-        </button>
-      </div>
-    </Dialog>
+    </FormDialog>
   );
 }

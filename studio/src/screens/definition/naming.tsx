@@ -1,8 +1,7 @@
 import { useId, useState } from "react";
 import type { ApiError } from "../../api/client";
 import type { About, Definition, Kind } from "../../api/types";
-import { Dialog } from "../../parts/dialog";
-import { InlineFailure } from "../../parts/notice";
+import { FormDialog } from "../../parts/dialog";
 import { AskedFields, askedOf, valuesOf, type Asked } from "./asked";
 import { wayBack } from "./back";
 import { idOf, titleOf } from "./names";
@@ -31,7 +30,6 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
   const [placement, setPlacement] = useState(0);
   const [asked, setAsked] = useState<Asked>({});
   const [again, setAgain] = useState("");
-  const [error, setError] = useState<ApiError | null>(null);
   const help = useId();
   const chosen = kinds.find((entry) => entry.kind === kind);
   const places = placesFor(chosen, placements);
@@ -40,17 +38,14 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
   const within = place?.within && mayLeadBack(definition, chosen) ? place.within : null;
   const titled = titleOf(chosen);
   const called = (id ?? idOf(title, taken)).trim();
-  const add = async (event: React.FormEvent) => {
-    event.preventDefault();
-    if (called === "") return;
+  const add = () => {
     const values = { ...(titled && title.trim() ? { [titled.path]: title.trim() } : {}), ...valuesOf(askedOf(chosen), asked) };
     const operations: Operations = [{ is: "add", kind, id: called, ...place?.place, ...(Object.keys(values).length > 0 ? { values } : {}) }];
     if (within && again.trim() !== "") operations.push({ is: "connect", from: within.id, to: within.id, on: again.trim() });
-    setError(await onSend(operations));
+    return onSend(operations);
   };
   return (
-    <Dialog title="Add a step" onClose={onClose}>
-      <form onSubmit={(event) => void add(event)}>
+    <FormDialog title="Add a step" action="Add" ready={called !== ""} onSend={add} onClose={onClose}>
         {titled && (
           <label className="field block">
             <span>{titled.label}</span>
@@ -97,17 +92,7 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
           <span>Id, by which edges and expressions name it</span>
           <input type="text" className="mono" autoComplete="off" spellCheck={false} value={id ?? idOf(title, taken)} onChange={(event) => setId(event.target.value)} />
         </label>
-        {error && <InlineFailure error={error} />}
-        <div className="actions end">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={called === ""}>
-            Add
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    </FormDialog>
   );
 }
 
@@ -117,26 +102,10 @@ const mayLeadBack = (definition: Definition, kind: Kind | undefined) => definiti
 /** What the box around a step needs to know. */
 export function WrapDialog({ name, kind, onSend, onClose }: { name: string; kind: Kind; onSend: (values: Record<string, unknown>) => Promise<ApiError | null>; onClose: () => void }) {
   const [asked, setAsked] = useState<Asked>({});
-  const [error, setError] = useState<ApiError | null>(null);
-  const wrap = (event: React.FormEvent) => {
-    event.preventDefault();
-    void onSend(valuesOf(askedOf(kind), asked)).then(setError);
-  };
   return (
-    <Dialog title={`Wrap “${name}” in “${kind.label}”`} onClose={onClose}>
-      <form onSubmit={wrap}>
+    <FormDialog title={`Wrap “${name}” in “${kind.label}”`} action="Wrap" onSend={() => onSend(valuesOf(askedOf(kind), asked))} onClose={onClose}>
         <AskedFields fields={askedOf(kind)} texts={asked} onTexts={setAsked} />
-        {error && <InlineFailure error={error} />}
-        <div className="actions end">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary">
-            Wrap
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    </FormDialog>
   );
 }
 
@@ -154,18 +123,16 @@ export function RenameDialog({ node, about, kind, onSend, onClose }: RenameProps
   const written = titled && typeof about?.values[titled.path] === "string" ? (about.values[titled.path] as string) : "";
   const [title, setTitle] = useState(written);
   const [to, setTo] = useState(about?.id ?? "");
-  const [error, setError] = useState<ApiError | null>(null);
-  const rename = async (event: React.FormEvent) => {
-    event.preventDefault();
+  const rename = async () => {
     const operations: Operations = [];
     if (titled && title.trim() !== written) operations.push({ is: "set", node, field: titled.path, value: title.trim() || null });
     if (to.trim() !== about?.id) operations.push({ is: "rename", node, to: to.trim() });
-    if (operations.length === 0) onClose();
-    else setError(await onSend(operations));
+    if (operations.length > 0) return onSend(operations);
+    onClose();
+    return null;
   };
   return (
-    <Dialog title={`Rename “${about?.name ?? ""}”`} onClose={onClose}>
-      <form onSubmit={(event) => void rename(event)}>
+    <FormDialog title={`Rename “${about?.name ?? ""}”`} action="Rename" ready={to.trim() !== ""} onSend={rename} onClose={onClose}>
         {titled && (
           <label className="field block">
             <span>{titled.label}, for people</span>
@@ -176,16 +143,6 @@ export function RenameDialog({ node, about, kind, onSend, onClose }: RenameProps
           <span>Id. Whatever refers to it follows.</span>
           <input type="text" className="mono" autoComplete="off" spellCheck={false} value={to} onFocus={(event) => event.target.select()} onChange={(event) => setTo(event.target.value)} />
         </label>
-        {error && <InlineFailure error={error} />}
-        <div className="actions end">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" className="button primary" disabled={!to.trim()}>
-            Rename
-          </button>
-        </div>
-      </form>
-    </Dialog>
+    </FormDialog>
   );
 }
