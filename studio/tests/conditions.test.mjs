@@ -177,6 +177,19 @@ inPage("a review by an agent is added, reports and leads back, in one dialog", a
   assert.deepEqual(changed(), []);
 });
 
+inPage("what is typed right after a key is in the dialog, also in the first one", async (page) => {
+  const hands = new Hands(page);
+  await hands.at("notes", "draft.polish");
+  // The part of the page that has the dialogs is there once the source is.
+  await page.waitForFunction(() => document.querySelector(".code-host")?.shadowRoot?.textContent.includes("polish"));
+  await hands.key("a");
+  await page.keyboard.type("Mend it");
+  const dialog = page.locator("dialog[open]");
+  assert.equal(await dialog.getByLabel(/^Name/).inputValue(), "Mend it");
+  await page.keyboard.press("Escape");
+  await hands.closed();
+});
+
 inPage("a loop around a step asks what it goes through", async (page, said) => {
   const hands = new Hands(page);
   await hands.at("notes", "draft.polish");

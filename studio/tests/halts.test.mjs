@@ -1,27 +1,9 @@
 // Why a run does not go on, at first sight: at home and on its page, with the real server.
 import assert from "node:assert/strict";
 import { soundIn } from "./browser.mjs";
+import { NIGHTLY } from "./nightly.mjs";
 import { inPage, picture, prepare, project, studio } from "./suite.mjs";
 
-const TESTS = { id: "tests", run: ["sh", "-c", "seq 1 40; echo 'login: expected 200, got 500'; exit 1"] };
-const NIGHTLY = {
-  name: "Nightly",
-  nodes: {
-    start: { type: "start" },
-    test: { type: "gate", name: "Test", maxRetries: 1, accept: [TESTS] },
-    repair: { type: "task", name: "Repair" },
-    stuck: { type: "end", name: "Tests keep failing", result: "blocked", escalation: "hitl", description: "The tests failed twice. What now?" },
-    done: { type: "end", result: "success" },
-  },
-  edges: [
-    { from: "start", to: "test" },
-    { from: "test", to: "done", on: "passed" },
-    { from: "test", to: "repair", on: "failed" },
-    { from: "test", to: "stuck", on: "failed" },
-    { from: "repair", to: "test" },
-    { from: "stuck", to: "repair", on: "passed" },
-  ],
-};
 const MAIL = `version: "1.0"
 server: {name: mail, version: "1"}
 tools:

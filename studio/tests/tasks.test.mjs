@@ -1,27 +1,9 @@
 // What somebody new comes for, done from home on without a mouse, with the real server. Only keys are pressed: nothing here
 // clicks, gives the focus away or fills a field in, and the page itself records whether a pointer was used all the same.
 import assert from "node:assert/strict";
+import { NIGHTLY } from "./nightly.mjs";
 import { inPage, prepare, project, studio } from "./suite.mjs";
 
-const TESTS = { id: "tests", run: ["sh", "-c", "echo 'login: expected 200, got 500'; exit 1"] };
-const NIGHTLY = {
-  name: "Nightly",
-  nodes: {
-    start: { type: "start" },
-    test: { type: "gate", name: "Test", maxRetries: 1, accept: [TESTS] },
-    repair: { type: "task", name: "Repair" },
-    stuck: { type: "end", name: "Tests keep failing", result: "blocked", escalation: "hitl", description: "The tests failed twice. What now?" },
-    done: { type: "end", result: "success" },
-  },
-  edges: [
-    { from: "start", to: "test" },
-    { from: "test", to: "done", on: "passed" },
-    { from: "test", to: "repair", on: "failed" },
-    { from: "test", to: "stuck", on: "failed" },
-    { from: "repair", to: "test" },
-    { from: "stuck", to: "repair", on: "passed" },
-  ],
-};
 const SUMS = `version: "1.0"
 server: {name: sums, version: "1"}
 tools:

@@ -10,24 +10,24 @@ export const askedOf = (kind: Kind | undefined): Field[] => kind?.fields.filter(
 
 /** The values that the texts mean: those left empty are not among them. */
 export function valuesOf(fields: Field[], texts: Asked): Record<string, unknown> {
-  const given = fields.map((field) => [field.path, (texts[field.path] ?? "").trim()] as const).filter(([, text]) => text !== "");
   return Object.fromEntries(
-    given.map(([path, text]) => {
-      const field = fields.find((entry) => entry.path === path) as Field;
+    fields.flatMap((field) => {
+      const text = (texts[field.path] ?? "").trim();
+      if (text === "") return [];
       const read = valueOf(field, field.type === "list" ? text.replaceAll(/[,\s]+/g, "\n") : text);
-      return [path, "value" in read ? read.value : text];
+      return [[field.path, "value" in read ? read.value : text]];
     }),
   );
 }
 
-/** Lines for what most steps of a kind have. What they are left without, the form of the step has. */
+/** Inputs for what most steps of a kind have. What is left empty can be filled in later, in the form of the step. */
 export function AskedFields({ fields, texts, onTexts }: { fields: Field[]; texts: Asked; onTexts: (texts: Asked) => void }) {
   return fields.map((field) => <AskedField key={field.path} field={field} text={texts[field.path] ?? ""} onText={(text) => onTexts({ ...texts, [field.path]: text })} />);
 }
 
-const HINTS: Partial<Record<Field["type"], string>> = { list: "Several are separated by commas.", long: "Enter goes on, Shift+Enter begins a line." };
+const HINTS: Partial<Record<Field["type"], string>> = { list: "Several are separated by commas.", long: "Enter adds the step, Shift+Enter begins a new line." };
 
-/** Here most answers are one line, and the next key is for the dialog. */
+/** Most such texts are one line: Enter sends the dialog, as it does in the other inputs. */
 function sendOnEnter(event: React.KeyboardEvent<HTMLTextAreaElement>) {
   if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
   event.preventDefault();

@@ -16,7 +16,7 @@ interface Copied {
 /** What was copied last in this tab: some pages are not given the clipboard. */
 let last: string | null = null;
 
-/** `inRow` says that it stands in a row of steps: there it is told by its activity and its own id, and written by its own. */
+/** `inRow`: it is a step of an activity. In the graph its id has that of the activity before it, and in the text it has not. */
 export function copyNode(about: About, inRow = false): string | null {
   if (about.word === null) return null;
   last = JSON.stringify({ form: "portolan/nodes/1", nodes: [{ kind: about.word, id: inRow ? ownPart(about.id) : about.id, values: about.values }] } satisfies Copied, null, 2);

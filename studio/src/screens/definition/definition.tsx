@@ -64,7 +64,9 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const [bottomOpen, setBottomOpen] = useOpen("source", innerHeight >= 840);
   const [jump, setJump] = useState<Jump | null>(null);
   const [edgeId, setEdge] = useState<string | null>(null);
-  const [ask, setAsk] = useState<Ask | null>(null);
+  const [ask, showAsk] = useState<Ask | null>(null);
+  /** At once: the next key is for the dialog already. */
+  const setAsk = useCallback((asking: Ask | null) => flushSync(() => showAsk(asking)), []);
   const [dialog, setDialog] = useState<"save" | "conflict" | null>(null);
   /** What was done last, told until something else is. */
   const [said, setSaid] = useState<{ words: string; revision: unknown } | null>(null);
@@ -214,18 +216,16 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     if (event.key === "t" && tryIt) go(tryIt);
     // What is typed while a dialog comes is for that.
     if (!editable || ask) return;
-    // At once: the next key is for the dialog already.
-    const open = (asking: Ask) => flushSync(() => setAsk(asking));
-    if (event.key === "a") open({ is: "add", kind: null });
-    else if (event.key === "c" && edge) open({ is: "connect", from: edge.from, edge: edge.id });
-    else if (event.key === "c" && canChange) open({ is: "connect", from: selected, edge: null });
+    if (event.key === "a") setAsk({ is: "add", kind: null });
+    else if (event.key === "c" && edge) setAsk({ is: "connect", from: edge.from, edge: edge.id });
+    else if (event.key === "c" && canChange) setAsk({ is: "connect", from: selected, edge: null });
     else if (event.key === "e") nextEdge();
-    else if (event.key === "F2" && canChange) open({ is: "rename", node: selected });
+    else if (event.key === "F2" && canChange) setAsk({ is: "rename", node: selected });
     else if (event.key === "w" && wrap) wrap();
     else if (event.key === "m" && move) move();
-    else if (event.key === "k" && canChange) open({ is: "kind", node: selected });
+    else if (event.key === "k" && canChange) setAsk({ is: "kind", node: selected });
     else if ((event.key === "Delete" || event.key === "Backspace") && edge) removeEdge();
-    else if ((event.key === "Delete" || event.key === "Backspace") && canChange) open({ is: "delete", node: selected });
+    else if ((event.key === "Delete" || event.key === "Backspace") && canChange) setAsk({ is: "delete", node: selected });
     else return;
     event.preventDefault();
   });

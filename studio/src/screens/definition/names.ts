@@ -4,10 +4,10 @@ import { freeName } from "./copy";
 /** The field with what people call a step, where the format has one besides the id. */
 export const titleOf = (kind: Kind | undefined): Field | undefined => kind?.fields.find(({ path }) => path === "name" || path === "title");
 
-/** What is written of the id of a step in a row: the rest is its activity. */
+/** The id of a step of an activity, as the text has it: without that of the activity. */
 export const ownPart = (id: string): string => id.slice(id.lastIndexOf(".") + 1);
 
-/** The ids that a new step cannot have, whichever way they are told. */
+/** The ids that a new step cannot have, as the graph and as the text have them. */
 export const takenIds = (nodes: readonly { id: string; node?: string | null }[]): Set<string> => new Set(nodes.flatMap((node) => [node.node ?? node.id, ownPart(node.node ?? node.id)]));
 
 /** An id made of a title: as the other ids of the definition join their words. */

@@ -46,52 +46,52 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
   };
   return (
     <FormDialog title="Add a step" action="Add" ready={called !== ""} onSend={add} onClose={onClose}>
-        {titled && (
-          <label className="field block">
-            <span>{titled.label}</span>
-            <input type="text" autoComplete="off" value={title} placeholder="Review the notes" onChange={(event) => setTitle(event.target.value)} />
-          </label>
-        )}
-        <div className="field block">
-          <label htmlFor={`${help}-kind`}>Kind</label>
-          <select id={`${help}-kind`} value={kind} aria-describedby={help} onChange={(event) => (setKind(event.target.value), setPlacement(0), setAsked({}))}>
-            {kinds.map((entry) => (
-              <option key={entry.kind} value={entry.kind}>
-                {entry.label}
-              </option>
-            ))}
-          </select>
-          <p id={help} className="dim">
-            {chosen?.help}
-          </p>
-        </div>
-        <AskedFields fields={askedOf(chosen)} texts={asked} onTexts={setAsked} />
-        {within && (
-          <label className="field block">
-            <span>“{within.name}” is done again when</span>
-            <input type="text" className="mono" autoComplete="off" spellCheck={false} value={again} placeholder="such as verdict == rework" onChange={(event) => setAgain(event.target.value)} />
-            <span className="dim">A condition over what was reported. Empty for never.</span>
-          </label>
-        )}
+      {titled && (
         <label className="field block">
-          <span>Where</span>
-          <select value={placement} onChange={(event) => setPlacement(Number(event.target.value))}>
-            {places.map(({ label }, i) => (
-              <option key={label} value={i}>
-                {label}
-              </option>
-            ))}
-          </select>
+          <span>{titled.label}</span>
+          <input type="text" autoComplete="off" value={title} placeholder="Review the notes" onChange={(event) => setTitle(event.target.value)} />
         </label>
-        {back && (
-          <p className="dim" role="status">
-            {back}
-          </p>
-        )}
+      )}
+      <div className="field block">
+        <label htmlFor={`${help}-kind`}>Kind</label>
+        <select id={`${help}-kind`} value={kind} aria-describedby={help} onChange={(event) => (setKind(event.target.value), setPlacement(0), setAsked({}))}>
+          {kinds.map((entry) => (
+            <option key={entry.kind} value={entry.kind}>
+              {entry.label}
+            </option>
+          ))}
+        </select>
+        <p id={help} className="dim">
+          {chosen?.help}
+        </p>
+      </div>
+      <AskedFields fields={askedOf(chosen)} texts={asked} onTexts={setAsked} />
+      {within && (
         <label className="field block">
-          <span>Id, by which edges and expressions name it</span>
-          <input type="text" className="mono" autoComplete="off" spellCheck={false} value={id ?? idOf(title, taken)} onChange={(event) => setId(event.target.value)} />
+          <span>“{within.name}” is done again when</span>
+          <input type="text" className="mono" autoComplete="off" spellCheck={false} value={again} placeholder="such as verdict == rework" onChange={(event) => setAgain(event.target.value)} />
+          <span className="dim">A condition over what was reported. Empty for never.</span>
         </label>
+      )}
+      <label className="field block">
+        <span>Where</span>
+        <select value={placement} onChange={(event) => setPlacement(Number(event.target.value))}>
+          {places.map(({ label }, i) => (
+            <option key={label} value={i}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      {back && (
+        <p className="dim" role="status">
+          {back}
+        </p>
+      )}
+      <label className="field block">
+        <span>Id, by which edges and expressions name it</span>
+        <input type="text" className="mono" autoComplete="off" spellCheck={false} value={id ?? idOf(title, taken)} onChange={(event) => setId(event.target.value)} />
+      </label>
     </FormDialog>
   );
 }
@@ -104,7 +104,7 @@ export function WrapDialog({ name, kind, onSend, onClose }: { name: string; kind
   const [asked, setAsked] = useState<Asked>({});
   return (
     <FormDialog title={`Wrap “${name}” in “${kind.label}”`} action="Wrap" onSend={() => onSend(valuesOf(askedOf(kind), asked))} onClose={onClose}>
-        <AskedFields fields={askedOf(kind)} texts={asked} onTexts={setAsked} />
+      <AskedFields fields={askedOf(kind)} texts={asked} onTexts={setAsked} />
     </FormDialog>
   );
 }
@@ -133,16 +133,16 @@ export function RenameDialog({ node, about, kind, onSend, onClose }: RenameProps
   };
   return (
     <FormDialog title={`Rename “${about?.name ?? ""}”`} action="Rename" ready={to.trim() !== ""} onSend={rename} onClose={onClose}>
-        {titled && (
-          <label className="field block">
-            <span>{titled.label}, for people</span>
-            <input type="text" autoComplete="off" value={title} placeholder={about?.id} onFocus={(event) => event.target.select()} onChange={(event) => setTitle(event.target.value)} />
-          </label>
-        )}
+      {titled && (
         <label className="field block">
-          <span>Id. Whatever refers to it follows.</span>
-          <input type="text" className="mono" autoComplete="off" spellCheck={false} value={to} onFocus={(event) => event.target.select()} onChange={(event) => setTo(event.target.value)} />
+          <span>{titled.label}, for people</span>
+          <input type="text" autoComplete="off" value={title} placeholder={about?.id} onFocus={(event) => event.target.select()} onChange={(event) => setTitle(event.target.value)} />
         </label>
+      )}
+      <label className="field block">
+        <span>Id. Whatever refers to it follows.</span>
+        <input type="text" className="mono" autoComplete="off" spellCheck={false} value={to} onFocus={(event) => event.target.select()} onChange={(event) => setTo(event.target.value)} />
+      </label>
     </FormDialog>
   );
 }
