@@ -388,6 +388,7 @@ edits(
   async (hands) => {
     await hands.at("work-package", "intake.project");
     await hands.fill("Name", "Say which project it is");
+    await hands.page.locator('.react-flow__node[data-id="intake.project"]', { hasText: "Say which project it is" }).waitFor();
     await hands.click("intake.read");
     await hands.remove();
     await hands.page.locator("aside[aria-label=Outline]").getByText("Understand", { exact: true }).click();

@@ -15,7 +15,8 @@ export class Hands {
 
   /** A click with the mouse on a step of the graph. */
   async click(node) {
-    // A step that moves, because another one has become wider, is waited for.
+    // After a change the steps glide to their new places: a press and its release could be above two of them.
+    await this.page.waitForFunction(() => document.querySelector(".react-flow").getAnimations({ subtree: true }).length === 0);
     await this.page.locator(`.react-flow__node[data-id="${node}"]`).click({ position: { x: 16, y: 12 } });
     await this.selected(node);
   }
