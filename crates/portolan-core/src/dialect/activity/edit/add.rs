@@ -9,7 +9,7 @@ use super::{files, names};
 use crate::dialect::editing::{Changes, EditError, Edits, Page, Place, filled, fresh, text_of};
 use crate::graph::{Edge, Kind, Node};
 use crate::source::{PathStep, Tree};
-use crate::value::{PASS, PASSED, SKIPPED};
+use crate::value::{PASS, PASSED, SKIPPED, template};
 
 /// The new element and its position.
 pub(super) struct Addition<'a> {
@@ -30,12 +30,35 @@ pub(super) fn add(page: &Page<'_>, adding: &Addition<'_>) -> Edits {
     }
     let spot = spot(page, adding)?;
     let id = step_id(page, &spot.activity, adding.kind, adding.id)?;
-    let made = made(page, adding.kind, &id, &spot);
+    let mut made = made(page, adding.kind, &id, &spot);
+    let given = |key| adding.values.and_then(|values| values.get(key));
+    if let (Some(_), Some(name), None) = (made.get("message"), given("name"), given("message")) {
+        made.insert("message".to_owned(), name.clone());
+    }
     let value = match adding.kind {
         "loop" => filled_loop(page, made, adding.values)?,
         _ => filled(made, adding.values),
     };
-    Ok(put(page, &spot, &id, value).done(page).selecting(format!("{}.{id}", spot.prefix)))
+    let mut changes = put(page, &spot, &id, value);
+    declare(page, given("outputs"), &mut changes);
+    Ok(changes.done(page).selecting(format!("{}.{id}", spot.prefix)))
+}
+
+/// Declares the variables that a new step reports and that are not declared: strings, as the verdicts of reviews are.
+fn declare(page: &Page<'_>, reported: Option<&Value>, changes: &mut Changes) {
+    let list = page.own().with("variables");
+    let known = page.items(&list);
+    let is_known = |name: &str| known.iter().any(|variable| text_of(variable, "name") == Some(name));
+    let names = reported.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let new: Vec<Value> = names
+        .filter(|name| template::is_path(name) && template::root(name) == *name && !is_known(name))
+        .map(|name| json!({ "name": name, "type": "string" }))
+        .collect();
+    if known.is_empty() && !new.is_empty() {
+        changes.set(list, new);
+        return;
+    }
+    new.into_iter().rev().for_each(|variable| changes.put(page, &list, known.len(), variable));
 }
 
 /// Returns the id of a new step: the wanted one if it is valid and free, or a free one if none is wanted.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::add::{self, Spot};
 use super::take::{self, names_steps, naming_loops};
 use super::{WrittenNode, names, taken, written};
-use crate::dialect::editing::{Changes, EditError, Edits, OperationResult, Page};
+use crate::dialect::editing::{Changes, EditError, Edits, OperationResult, Page, Place};
 use crate::source::Edit;
 
 /// Puts a step into a loop that takes its place. What names the step still does: its id does not change.
@@ -83,11 +83,16 @@ fn step<'p>(page: &Page<'p>, node: &str) -> Result<WrittenNode<'p>, EditError> {
     }
 }
 
+/// Returns whether the text of a place has a comment, which would be lost if the value were written anew.
+pub(super) fn has_comment(page: &Page<'_>, place: &Place) -> bool {
+    let is_one = |line: &str| line.trim_start().starts_with('#') || line.contains(" #") || line.contains("\t#");
+    page.lines(place).is_some_and(|lines| lines.lines().any(is_one))
+}
+
 /// Returns the value of a step that is written anew elsewhere. Refuses a text with a comment, which would be lost, or
 /// with what may be one: JSON has none, and in YAML one begins a line or follows a space.
 fn carried(page: &Page<'_>, written: &WrittenNode<'_>) -> Result<Value, EditError> {
-    let has_comment = |line: &str| line.trim_start().starts_with('#') || line.contains(" #") || line.contains("\t#");
-    if page.lines(&written.place).is_some_and(|lines| lines.lines().any(has_comment)) {
+    if has_comment(page, &written.place) {
         return Err(lost(written));
     }
     page.value(&written.place).ok_or_else(|| EditError::unknown("step", written.node.id.as_str()))

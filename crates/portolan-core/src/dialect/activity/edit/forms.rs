@@ -34,8 +34,13 @@ pub(super) const CONDITION: FormField = field(
 );
 const REQUIRED: FormField =
     field("required", "Required", FieldKind::Boolean, "Whether it must be done; otherwise it can be skipped.");
-const OUTPUTS: FormField =
-    field("outputs", "Reports", FieldKind::List, "The names of the variables that it sets.").asked();
+const OUTPUTS: FormField = field(
+    "outputs",
+    "Reports",
+    FieldKind::List,
+    "The names of the variables that it sets. A new step declares new ones.",
+)
+.asked();
 const EFFECTIVITIES: FormField =
     field("effectivities", "Needs", FieldKind::List, "The abilities that the agent needs for it.");
 const ACTIONS: FormField =
@@ -79,7 +84,9 @@ pub(super) const KINDS: &[NodeForm] = &[
         &[
             NAME,
             DESCRIPTION,
-            field("message", "Question", FieldKind::Long, "What is asked.").required().asked(),
+            field("message", "Question", FieldKind::Long, "What is asked. A new one asks its name if this is empty.")
+                .required()
+                .asked(),
             field("options", "Answers", FieldKind::Json, "The possible answers, each with its effect.")
                 .required()
                 .rows(&[column("id", "Id"), column("label", "Answer"), column("effect.transitionTo", "Leads to")]),
@@ -119,10 +126,10 @@ pub(super) const KINDS: &[NodeForm] = &[
                 .required(),
             field("over", "Over", FieldKind::Text, "The variable with the array whose items it goes through.").asked(),
             field("variable", "Item", FieldKind::Text, "The name of each item in the loop."),
+            field("maxIterations", "Maximum passes", FieldKind::Number, "The maximum number of passes. Default: 100."),
             field("condition", "Condition", FieldKind::Expression, "The condition for another pass."),
             field("when", "Only when", FieldKind::Expression, "The condition under which it begins."),
             field("breakCondition", "Ends when", FieldKind::Expression, "What ends it early."),
-            field("maxIterations", "Maximum passes", FieldKind::Number, "The maximum number of passes. Default: 100."),
             field("atLimit", "At the limit", FieldKind::Choice, "Whether the loop fails there, or the work continues.")
                 .of(&["fail", "continue"]),
             REQUIRED,

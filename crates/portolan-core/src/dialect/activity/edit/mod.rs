@@ -5,6 +5,7 @@
 mod add;
 mod carry;
 mod conditions;
+mod decisions;
 mod files;
 mod forms;
 mod names;

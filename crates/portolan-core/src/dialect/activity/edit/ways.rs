@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{conditions, names, written};
+use super::{conditions, decisions, names, written};
 use crate::dialect::editing::{Changes, EditError, Edits, Page, Place, text_of};
 use crate::graph::{Edge, Kind, Node, Trigger};
 use crate::source::{Span, Tree, TreeKind};
@@ -105,9 +105,13 @@ fn at_span(page: &Page<'_>, activity: &Place, span: Span) -> Option<Way> {
     Some(Way::Override(overrides.with(over.key.value.as_str())))
 }
 
+/// Returns whether a branch or a transition is taken if no condition holds.
+pub(super) fn is_default(tree: &Tree) -> bool {
+    matches!(tree.get("isDefault").map(|tree| &tree.kind), Some(TreeKind::Bool(true)))
+}
+
 /// Returns the edge out of an activity that is taken if no condition holds.
 pub(super) fn open(page: &Page<'_>, activity: &Place) -> Option<Way> {
-    let is_default = |tree: &Tree| matches!(tree.get("isDefault").map(|tree| &tree.kind), Some(TreeKind::Bool(true)));
     let has_condition = |tree: &Tree| ["when", "condition"].iter().any(|key| tree.get(key).is_some());
     let decisions = activity.with("decisions");
     for decision in (0..page.items(&decisions).len()).map(|nth| decisions.with(nth).with("branches")) {
@@ -142,8 +146,15 @@ fn target(page: &Page<'_>, to: &str) -> Result<(), EditError> {
     Err(EditError::new(format!("`{to}` is not an activity, and transitions lead to activities"), help))
 }
 
+fn is_end(page: &Page<'_>, node: &str) -> Result<bool, EditError> {
+    Ok(matches!(page.node(node)?.kind, Kind::End { .. }))
+}
+
 pub(super) fn connect(page: &Page<'_>, from: &str, to: &str, on: Option<&str>) -> Edits {
     let node = page.node(from)?;
+    if is_end(page, to)? && !matches!(node.kind, Kind::Checkpoint { .. } | Kind::Start) {
+        return decisions::finish(page, &leaving(page, node)?, from, on);
+    }
     target(page, to)?;
     let mut changes = Changes::default();
     if matches!(node.kind, Kind::Checkpoint { .. }) && on.is_some() {
@@ -155,22 +166,26 @@ pub(super) fn connect(page: &Page<'_>, from: &str, to: &str, on: Option<&str>) -
         return conditional(page, &activity, to, condition);
     }
     if let Some(way) = open(page, &activity) {
-        let message = format!("`{from}` already has a transition that is always open{}", leads_to(page, &way));
-        let help = "change the target of that transition, give it a condition first, or give the new one a condition";
-        return Err(EditError::new(message, help));
+        return Err(already_open(page, from, &way));
     }
     Way::Nothing(activity).lead(page, to, &mut changes);
     Ok(changes.done(page))
 }
 
-/// Adds a transition with a condition, before the one that is always open.
+pub(super) fn already_open(page: &Page<'_>, from: &str, way: &Way) -> EditError {
+    let message = format!("`{from}` already has a transition that is always open{}", leads_to(page, way));
+    let help = "change the target of that transition, give it a condition first, or give the new one a condition";
+    EditError::new(message, help)
+}
+
+/// Adds a transition with a condition, before the one that is always open. Without one, the activity leads to the end of
+/// the work, and only a decision keeps that.
 fn conditional(page: &Page<'_>, activity: &Place, to: &str, condition: &str) -> Edits {
-    if !page.items(&activity.with("decisions")).is_empty() {
-        let message = "the activity is left by a decision, whose branches have names";
-        return Err(EditError::new(message, "add a branch to `decisions` in the text"));
+    let list = activity.with("transitions");
+    if decisions::has_one(page, activity) || page.items(&list).is_empty() {
+        return decisions::add_branch(page, activity, Some(to), Some(condition));
     }
     let (key, value) = conditions::read(condition)?;
-    let list = activity.with("transitions");
     let nth = match open(page, activity) {
         Some(Way::Transition(place)) => place.number().unwrap_or_default(),
         _ => page.items(&list).len(),
@@ -222,6 +237,9 @@ pub(super) fn reconnect(page: &Page<'_>, edge: usize, to: &str) -> Edits {
         Some(answer) => Way::Answer(answer),
         None => way_of(page, edge)?,
     };
+    if is_end(page, to)? {
+        return decisions::end_at(page, &way);
+    }
     target(page, to)?;
     let mut changes = Changes::default();
     way.lead(page, to, &mut changes);

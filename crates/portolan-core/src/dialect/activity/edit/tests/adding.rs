@@ -304,3 +304,73 @@ fn no_at_a_checkpoint_behind_a_step_leads_back() {
         "#]],
     );
 }
+
+#[test]
+fn a_checkpoint_asks_its_name_and_what_a_step_reports_is_declared() {
+    let ask = |values: Value| json!({ "is": "add", "kind": "checkpoint", "after": "read.skim", "values": values });
+    check(
+        ask(json!({ "name": "Is it good?" })),
+        expect![[r#"
+        a.yaml:12
+        +      - id: checkpoint
+        +        kind: checkpoint
+        +        message: Is it good?
+        +        options:
+        +          - id: "yes"
+        +            label: "Yes"
+        +          - id: "no"
+        +            label: "No"
+        +            effect:
+        +              transitionTo: read
+        +        name: Is it good?
+        at read.checkpoint
+    "#]],
+    );
+    check(
+        ask(json!({ "name": "Sure", "message": "Is it good?" })),
+        expect![[r#"
+        a.yaml:12
+        +      - id: checkpoint
+        +        kind: checkpoint
+        +        message: Is it good?
+        +        options:
+        +          - id: "yes"
+        +            label: "Yes"
+        +          - id: "no"
+        +            label: "No"
+        +            effect:
+        +              transitionTo: read
+        +        name: Sure
+        at read.checkpoint
+    "#]],
+    );
+    let values = json!({ "outputs": ["verdict", "urgent", "no name", "second"] });
+    check(
+        json!({ "is": "add", "kind": "step", "after": "read.skim", "values": values }),
+        expect![[r#"
+        a.yaml:7
+        -activities:
+        -  # First.
+        -  - id: read
+        -    steps:
+        -      - { id: skim, kind: step, when: urgent } # once
+        +  - name: verdict
+        +    type: string
+        +  - name: second
+        +    type: string
+        +activities:
+        +  # First.
+        +  - id: read
+        +    steps:
+        +      - { id: skim, kind: step, when: urgent } # once
+        +      - id: step
+        +        kind: step
+        +        outputs:
+        +          - verdict
+        +          - urgent
+        +          - no name
+        +          - second
+        at read.step
+    "#]],
+    );
+}

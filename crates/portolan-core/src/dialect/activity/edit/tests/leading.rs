@@ -289,11 +289,19 @@ fn a_new_transition_with_a_condition_comes_before_the_open_one() {
     check(
         json!({ "is": "connect", "from": "file", "to": "read", "on": "urgent" }),
         expect![[r#"
-        a.yaml:25
-        +    transitions:
-        +      - to: read
-        +        when: urgent
-    "#]],
+            a.yaml:25
+            +    decisions:
+            +      - id: next
+            +        name: What follows
+            +        branches:
+            +          - id: read
+            +            label: read
+            +            when: urgent
+            +            transitionTo: read
+            +          - id: finished
+            +            label: Finished
+            +            isDefault: true
+        "#]],
     );
     check(
         json!({ "is": "connect", "from": "file", "to": "read", "on": "urgent =" }),
@@ -306,11 +314,150 @@ fn a_new_transition_with_a_condition_comes_before_the_open_one() {
         &[("a.yaml", DECIDED)],
         json!({ "is": "connect", "from": "try", "to": "try", "on": "good" }),
         expect![[r#"
-        the activity is left by a decision, whose branches have names
-        help: add a branch to `decisions` in the text
+            a.yaml:11
+            +          - id: again_2
+            +            label: Again
+            +            when: good
+            +            transitionTo: try
+        "#]],
+    );
+}
+
+#[test]
+fn an_activity_leads_to_the_end_of_the_work() {
+    let to_done = |from: &str| json!({ "is": "connect", "from": from, "to": "done" });
+    // It does already, or leads elsewhere in any case.
+    check(
+        to_done("file"),
+        expect![[r#"
+        no transition leaves `file`, so the work ends there already
+        help: connect it with an activity
+    "#]],
+    );
+    check(
+        to_done("write"),
+        expect![[r#"
+        `write` already has a transition that is always open: to `file`
+        help: change the target of that transition, give it a condition first, or give the new one a condition
+    "#]],
+    );
+    check(
+        json!({ "is": "connect", "from": "write", "to": "done", "on": "urgent" }),
+        expect![[r#"
+        a.yaml:23
+        -  - { id: write, steps: [{ id: skim, kind: step }], transitions: [{ to: file }] }
+        +  - { id: write, steps: [{ id: skim, kind: step }], decisions: [{ id: next, name: What follows, branches: [{ id: finished, label: Finished, when: urgent }, { id: file, label: file, isDefault: true, transitionTo: file }] }] }
+    "#]],
+    );
+    check(
+        json!({ "is": "connect", "from": "file", "to": "done", "on": "urgent" }),
+        expect![[r#"
+            no transition leaves `file`, so the work ends there already
+            help: connect it with an activity
+        "#]],
+    );
+    check_in(
+        &[("a.yaml", DECIDED)],
+        json!({ "is": "connect", "from": "try", "to": "done" }),
+        expect![[r#"
+        `try` already has a transition that is always open: to `tell`
+        help: change the target of that transition, give it a condition first, or give the new one a condition
+    "#]],
+    );
+    check_in(
+        &[("a.yaml", &*LOST.replace("      # Once more.\n", ""))],
+        to_done("try"),
+        expect![[r#"
+            a.yaml:8
+            -    transitions:
+            -      - { to: try, when: good }
+            -      - { to: other, when: "!good" }
+            +    decisions:
+            +      - id: next
+            +        name: What follows
+            +        branches:
+            +          - id: again
+            +            label: Again
+            +            when: good
+            +            transitionTo: try
+            +          - id: other
+            +            label: Something else
+            +            when: "!good"
+            +            transitionTo: other
+            +          - id: finished
+            +            label: Finished
+            +            isDefault: true
+        "#]],
+    );
+    check_in(
+        &[("a.yaml", LOST)],
+        to_done("try.leave"),
+        expect![[r#"
+            a comment of the transitions would be lost, which become the branches of a decision
+            help: write the `decisions` in the text
+        "#]],
+    );
+    check_in(
+        &[("a.yaml", DOUBTFUL)],
+        to_done("try"),
+        expect![[r#"
+        `try` already has a transition that is always open: to `try`
+        help: change the target of that transition, give it a condition first, or give the new one a condition
     "#]],
     );
 }
+
+#[test]
+fn an_edge_is_led_to_the_end_of_the_work_where_a_branch_is_written() {
+    let to_done =
+        |text: &str, from: &str, to: &str| json!({ "is": "reconnect", "edge": edge_in(text, from, to), "to": "done" });
+    check_in(
+        &[("a.yaml", DECIDED)],
+        to_done(DECIDED, "try.leave", "tell"),
+        expect![[r#"
+        a.yaml:11
+        -          - { id: on, transitionTo: tell, isDefault: true }
+        +          - { id: on, isDefault: true }
+    "#]],
+    );
+    check_in(
+        &[("a.yaml", LOST)],
+        to_done(LOST, "try.leave", "other"),
+        expect![[r#"
+        only a branch of a decision can end the work, and the others lead to activities
+        help: remove this edge, and connect the activity with the end
+    "#]],
+    );
+    check_in(&[("a.yaml", LOST)], to_done(LOST, "other.look", "done"), expect![[""]]);
+}
+
+/// If neither condition holds, nothing leads on.
+const LOST: &str = "id: d
+version: 1.0.0
+title: D
+variables: [{ name: good, type: boolean, default: false }]
+activities:
+  - id: try
+    steps: [{ id: look }]
+    transitions:
+      # Once more.
+      - { to: try, when: good }
+      - { to: other, when: \"!good\" }
+  - id: other
+    name: Something else
+    steps: [{ id: look }]
+";
+
+/// A default transition has a condition, too.
+const DOUBTFUL: &str = "id: d
+version: 1.0.0
+title: D
+variables: [{ name: good, type: boolean, default: false }]
+activities:
+  - id: try
+    steps: [{ id: look }]
+    transitions: [{ to: try, when: good, isDefault: true }]
+";
 
 const DECIDED: &str = "id: d
 version: 1.0.0
