@@ -6,7 +6,7 @@ use super::conversation;
 use crate::diagnostic::{clip, list};
 use crate::run::{
     Actor, BranchState, Change, Channel, EffectId, EffectPart, EffectResult, Event, EventKind, FramePath, LoopEnd,
-    ModelActivity, Place, Reply, Verdict, WaitingFor,
+    ModelActivity, Opening, Place, Reply, Verdict, WaitingFor,
 };
 
 /// Formats an event and its changes as one line, without the time.
@@ -33,12 +33,18 @@ fn actor(actor: &Actor) -> String {
     }
 }
 
+fn opened(opening: &Opening) -> String {
+    let at = match &opening.at {
+        Some(step) => format!(" at `{step}`, past the steps before it"),
+        None => String::new(),
+    };
+    let fork = opening.origin.as_ref().map(|of| format!(", a fork of `{}` after its record {}", of.run, of.seq));
+    format!("opened `{}`{at}{}", opening.workflow, fork.unwrap_or_default())
+}
+
 fn what(event: &EventKind) -> String {
     match event {
-        EventKind::Opened(opening) => match &opening.at {
-            Some(step) => format!("opened `{}` at `{step}`, past the steps before it", opening.workflow),
-            None => format!("opened `{}`", opening.workflow),
-        },
+        EventKind::Opened(opening) => opened(opening),
         EventKind::Begun { .. } => "began".to_owned(),
         EventKind::Reported { frame, outcome, note, .. } => {
             let note = note.as_ref().map_or_else(String::new, |note| format!(" (\"{note}\")"));
