@@ -1,11 +1,23 @@
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
 
 // The studio that the page under development talks to. It refuses other hosts and origins, so requests come as from its own page.
 const studio = process.env.STUDIO;
 
+/**
+ * Says of the parts of React Flow that making them has no effect: what the page does not use of them, as the map and
+ * the controls, would stay in it otherwise.
+ */
+const pureParts: Plugin = {
+  name: "pure-parts",
+  transform: {
+    filter: { id: /@xyflow\/react\/dist\/esm\/index\.m?js$/ },
+    handler: (code) => code.replace(/^\w+\.displayName = '\w+';$/gm, "").replace(/= (memo|forwardRef|fixedForwardRef)\(/g, "= /* @__PURE__ */ $1("),
+  },
+};
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), pureParts],
   // Relative addresses, so that the server may mount the page under any path.
   base: "./",
   server: { proxy: studio ? { "/api": { target: studio, changeOrigin: true, headers: { Origin: studio } } } : {} },

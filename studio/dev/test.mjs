@@ -15,5 +15,5 @@ await build({
   root, configFile: false, logLevel: "warn",
   build: { ssr: true, outDir: out, emptyOutDir: true, rolldownOptions: { input: files.map((file) => join(root, file)), output: { entryFileNames: "[name].mjs" } } },
 });
-const tests = readdirSync(out).filter((name) => name.endsWith(".test.mjs")).map((name) => join(out, name));
+const tests = [join(root, "dev/size.test.mjs"), ...readdirSync(out).filter((name) => name.endsWith(".test.mjs")).map((name) => join(out, name))];
 process.exitCode = spawnSync(process.execPath, ["--test", ...tests], { stdio: "inherit" }).status ?? 1;

@@ -5,6 +5,7 @@ import { Hands } from "./hands.mjs";
 import { inPage, prepare, project, studio } from "./suite.mjs";
 
 prepare((project) => {
+  project.example("examples/activities/follow-up.yaml", "follow-up.yaml");
   project.write(
     ".flow/workflows/notes.yaml",
     `id: notes
@@ -130,7 +131,7 @@ inPage("a checkpoint says where its answers lead before it is added", async (pag
   await hands.at("notes", "draft.write");
   await hands.key("a");
   const dialog = page.locator("dialog[open]");
-  await dialog.getByLabel("Kind").selectOption("checkpoint");
+  await dialog.getByRole("radio", { name: "Checkpoint (a person)" }).check();
   await dialog.getByText("The answer “No” has “Draft” done again").waitFor();
   await dialog.getByLabel(/^Name/).fill("Good enough");
   await page.keyboard.press("Enter");
@@ -175,6 +176,62 @@ inPage("a review by an agent is added, reports and leads back, in one dialog", a
   await page.waitForSelector('.react-flow__node[data-id="draft.read_it_again"]', { state: "detached" });
   await hands.save();
   assert.deepEqual(changed(), []);
+});
+
+inPage("a review in the last part leads back or ends the work, and is saved with the next key", async (page) => {
+  const hands = new Hands(page);
+  await hands.at("follow-up", "report.count");
+  await hands.key("a");
+  await page.keyboard.type("Review the count");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("verdict");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("verdict != good");
+  // The dialog may still be there when the next key is pressed.
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Control+s");
+  const save = page.getByRole("dialog", { name: "Save these changes?" });
+  await save.waitFor();
+  assert.equal(await save.getByText(/more problem/).count(), 0);
+  await page.keyboard.press("Enter");
+  await hands.closed();
+  const { problems } = await studio.ask("/definitions/follow-up");
+  assert.deepEqual(problems.map(({ code }) => code), ["answers-itself"]);
+  assert.deepEqual(changed(), [
+    "+  - name: verdict",
+    "+    type: string",
+    "+      - id: review_the_count",
+    "+        kind: step",
+    "+        name: Review the count",
+    "+        outputs:",
+    "+          - verdict",
+    "+    decisions:",
+    "+      - id: next",
+    "+        name: What follows",
+    "+        branches:",
+    "+          - id: again",
+    "+            label: Again",
+    "+            when: verdict != good",
+    "+            transitionTo: report",
+    "+          - id: finished",
+    "+            label: Finished",
+    "+            isDefault: true",
+  ]);
+});
+
+inPage("what a change breaks is told before it is saved", async (page) => {
+  project.commit();
+  const hands = new Hands(page);
+  await hands.at("follow-up", "file.issue");
+  await hands.fill("Only when", "nobody == knows");
+  await hands.key("Control+s");
+  const save = page.getByRole("dialog", { name: "Save these changes?" });
+  await save.getByText("With these changes it has 1 more problem:").waitFor();
+  await save.getByText("there is no variable `nobody`".replaceAll("`", "")).waitFor();
+  await page.keyboard.press("Escape");
+  await hands.closed();
+  await hands.key("Control+z");
 });
 
 inPage("what is typed right after a key is in the dialog, also in the first one", async (page) => {

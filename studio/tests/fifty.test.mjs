@@ -87,7 +87,7 @@ class Texts {
       this.done.push({ before: this.texts, after: sent });
       this.texts = sent;
       // An edit may come before what was undone is checked.
-      if (operation !== undefined) this.shown = this.named(files, await studio.post(`/definitions/${this.id}/check`, { files, folded: [], opened: [] }));
+      if (operation !== undefined) this.shown = this.named(files, await studio.post(`/definitions/${this.id}/checks`, { files, folded: [], opened: [] }));
     }
     if (operation === undefined) {
       if (answer.drawing) this.shown = this.named(files, answer);
@@ -239,8 +239,8 @@ async function edit(page, pick, nth, texts) {
   } else if (kind < 3) {
     await keyboard.press("a");
     await dialog.waitFor();
-    const kinds = dialog.getByLabel("Kind");
-    await kinds.selectOption({ index: pick(await kinds.locator("option").count()) });
+    const kinds = dialog.getByRole("radio");
+    await kinds.nth(pick(await kinds.count())).check();
     await dialog.getByLabel(/^Id/).fill(`added${nth}`);
     await keyboard.press("Enter");
   } else if (kind === 3) {

@@ -120,11 +120,11 @@ inPage("a gate that is added between two steps says that it leads back", async (
     await page.getByRole("button", { name: "Add", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Add a step" });
     const back = dialog.getByText("A failure leads back to “work”, at most 3 times; both can be changed afterwards.");
-    await dialog.getByLabel("Kind").selectOption("gate");
+    await dialog.getByRole("radio", { name: "Gate" }).check();
     await dialog.getByLabel("Where").selectOption({ label: "Between “work” and “check”" });
     await back.waitFor();
     await soundIn(page, complaints, "gate");
-    await dialog.getByLabel("Kind").selectOption("task");
+    await dialog.getByRole("radio", { name: "Task" }).check();
     await back.waitFor({ state: "detached" });
   } finally {
     await studio.kill();

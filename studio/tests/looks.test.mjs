@@ -23,11 +23,13 @@ prepare((project) => {
   project.write(".flow/workflows/release.json", JSON.stringify(release));
   project.example("examples/activities/follow-up.yaml", "follow-up.yaml");
   project.write(".flow/workflows/told.yaml", TOLD);
+  // Nobody is asked: it ends, and has cost something all the same.
+  project.write(".flow/workflows/done.yaml", "states:\n  tell: { objective: Say what portolan charts show }\n");
   for (const name of ["priced", "free"]) project.write(`${name}.yaml`, ANSWERS);
   project.write(".portolan/prices.yaml", `prices:\n  "scripted:${project.path}/priced.yaml": { input: 3, output: 15 }\n`);
 });
 
-const asked = async (answers) => (await studio.post("/definitions/told/try", { input: {}, model: `scripted:${project.path}/${answers}.yaml` })).run;
+const asked = async (answers, definition = "told") => (await studio.post(`/definitions/${definition}/try`, { input: {}, model: `scripted:${project.path}/${answers}.yaml` })).run;
 
 inPage("at home a run shows the money that its model has cost, and tokens where no price is known", async (page, said) => {
   const [priced, free] = [await asked("priced"), await asked("free")];
@@ -38,6 +40,9 @@ inPage("at home a run shows the money that its model has cost, and tokens where 
   assert.match(await money.getAttribute("title"), /25,000 input tokens · 1,000 output tokens · \$0\.0900/);
   await end(free).getByText("26,000 tokens", { exact: true }).waitFor();
   assert.doesNotMatch(await end(free).textContent(), /\$/);
+  const done = await asked("priced", "done");
+  await end(done).getByText("$0.0900", { exact: true }).waitFor();
+  await page.locator("a.entry.run", { hasText: done }).getByText("success").waitFor();
   await soundIn(page, said, "what runs have cost");
 });
 
@@ -103,7 +108,7 @@ inPage(
     // None of the examples has such an edge: one is said to be it on its way to the page.
     const { drawing } = await studio.ask("/definitions/follow-up");
     const wanted = drawing.edges[3].id;
-    await page.route(/\/api\/v1\/definitions\/follow-up(\/check)?(\?.*)?$/, async (route) => {
+    await page.route(/\/api\/v1\/definitions\/follow-up(\/checks)?(\?.*)?$/, async (route) => {
       const response = await route.fetch();
       const answer = await response.json();
       for (const edge of answer.drawing?.edges ?? []) edge.implied = edge.id === wanted;

@@ -91,7 +91,19 @@ inPage("keys move the chosen step, a new name takes its place along, and all is 
   await page.locator('.zoom [aria-label="Lay out again"]').click();
   await keptSoon(page, "release.json", (flows) => flows === null);
   await page.waitForSelector('.zoom [aria-label="Lay out again"]', { state: "detached" });
+  // Each of them is a step of the history, and the moves of one node are one.
   await page.keyboard.press("Control+z");
+  await keptSoon(page, "release.json", (flows) => flows?.release.assemble);
+  assert.deepEqual(kept("release.json").release.assemble, [right + 20, down + 10]);
+  await page.getByText("Undone: what was moved by hand.").waitFor();
+  await page.keyboard.press("Control+z");
+  await page.locator(".outline [data-id=repair], .react-flow__node[data-id=repair]").first().waitFor();
+  await page.keyboard.press("Control+z");
+  await keptSoon(page, "release.json", (flows) => flows.release.repair[0] === right);
+  assert.deepEqual(kept("release.json").release.repair, [right, down]);
+  await page.keyboard.press("Shift+Control+z");
+  await keptSoon(page, "release.json", (flows) => flows.release.repair[0] === right + 20);
+  assert.equal(project.git("status", "--porcelain"), "");
 });
 
 inPage("an activity takes along what stands in it, and its inside still pans and chooses it", async (page) => {
@@ -118,13 +130,13 @@ inPage("a studio that only shows moves nothing", async (page) => {
   try {
     await page.goto(showing.at("/definition/release?node=repair"));
     await page.waitForSelector('.react-flow__node[data-id="repair"]');
-    const before = await placeOf(page, "repair");
+    const [before, known] = [await placeOf(page, "repair"), kept("release.json")];
     await page.locator("[data-graph]").focus();
     await page.keyboard.press("Shift+ArrowRight");
     await page.keyboard.press("ArrowUp");
     await page.waitForFunction(() => new URLSearchParams(location.hash.split("?")[1]).get("node") !== "repair");
     assert.deepEqual(await placeOf(page, "repair"), before);
-    assert.equal(kept("release.json"), null);
+    assert.deepEqual(kept("release.json"), known);
   } finally {
     await showing.kill();
   }

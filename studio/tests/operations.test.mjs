@@ -135,7 +135,7 @@ inPage("by keyboard alone a step is named, added, connected, changed in kind, an
 inPage("what a field cannot be is told at the field, and only what can be read is sent", async (page) => {
   const hands = new Hands(page);
   const asked = [];
-  page.on("request", (request) => request.url().endsWith("/edit") && asked.push(request.postDataJSON().do));
+  page.on("request", (request) => request.url().endsWith("/edits") && asked.push(request.postDataJSON().do));
   await hands.at("release", "test");
   const field = (label) => page.locator("[data-form]").getByLabel(label, { exact: true });
   const problem = (label) => page.locator(".edit-field", { has: page.getByLabel(label, { exact: true }) }).locator(".field-problem.bad");

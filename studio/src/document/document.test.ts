@@ -23,6 +23,18 @@ test("one history covers all files, typing and edits", () => {
   assert.deepEqual(document.state.get().texts, ["one!!?", "2"]);
 });
 
+test("what was moved by hand is in the history, and in no text", () => {
+  const document = make();
+  const at = (x: number) => ({ root: "main", offsets: { a: [x, 0] as [number, number] } });
+  document.moves(at(0), at(10), "a");
+  document.type(0, typed(3, "!"), "b", {});
+  assert.equal(document.undo()?.moved, null);
+  assert.deepEqual(document.undo(), { select: "a", splices: [], moved: at(0) });
+  assert.equal(document.state.get().unsaved, false);
+  assert.deepEqual(document.redo()?.moved, at(10));
+  assert.deepEqual(document.state.get().texts, ["one", "two"]);
+});
+
 test("a change after undo forgets what was undone", () => {
   const document = make();
   document.type(0, typed(0, "a"), null, {});

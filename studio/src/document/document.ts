@@ -1,4 +1,4 @@
-import type { SourceFile } from "../api/types";
+import type { Point, SourceFile } from "../api/types";
 import { Store } from "../parts/store";
 import { applySplice, joined, reverse, spliceBetween, type Splice } from "../text/splice";
 
@@ -23,13 +23,29 @@ export interface DocumentState {
   canRedo: boolean;
 }
 
+/** Nodes of a workflow's drawing with their offsets from the layout; `[0, 0]` for one that stands there. */
+export interface Moved {
+  root: string | null;
+  offsets: Record<string, Point>;
+}
+
 interface Step {
   splices: FileSplice[];
+  /** What was moved by hand. It is in no text, but in the history. */
+  moved?: { before: Moved; after: Moved };
   /** What was selected before and after it, so that undo leads back to where it was done. */
   before: string | null;
   after: string | null;
   at: number;
   typing: boolean;
+}
+
+/** A step that was undone or done again: whoever shows the document selects what it was about. */
+export interface Stepped {
+  select: string | null;
+  splices: FileSplice[];
+  /** Where nodes belong now: the document does not keep it. */
+  moved: Moved | null;
 }
 
 type Listener = (splices: FileSplice[], by: object | null) => void;
@@ -92,22 +108,28 @@ export class Document {
     this.apply(splices, null);
   }
 
-  /** The step that was taken back: whoever shows the document selects what it was about. */
-  undo(): { select: string | null; splices: FileSplice[] } | null {
+  /** What was moved by hand is a step like another, although it is kept elsewhere. */
+  moves(before: Moved, after: Moved, selected: string | null): void {
+    this.push({ splices: [], moved: { before, after }, before: selected, after: selected, at: Date.now(), typing: false });
+    this.future = [];
+    this.note({});
+  }
+
+  undo(): Stepped | null {
     const step = this.past.pop();
     if (!step) return null;
     this.future.push(step);
     const splices = step.splices.map(undone).reverse();
     this.apply(splices, null);
-    return { select: step.before, splices };
+    return { select: step.before, splices, moved: step.moved?.before ?? null };
   }
 
-  redo(): { select: string | null; splices: FileSplice[] } | null {
+  redo(): Stepped | null {
     const step = this.future.pop();
     if (!step) return null;
     this.past.push(step);
     this.apply(step.splices, null);
-    return { select: step.after, splices: step.splices };
+    return { select: step.after, splices: step.splices, moved: step.moved?.after ?? null };
   }
 
   /** What is on disk is this by now; the texts and their history stay. */

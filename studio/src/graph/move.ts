@@ -3,8 +3,8 @@ import { useEffect, useRef, useState } from "react";
 import type { DrawnEdge, Point } from "../api/types";
 import type { Graph } from "./model";
 
-/** Keeps that a node stands so far from where it is laid out; false where that is refused. */
-export type OnMove = (id: string, by: Point) => Promise<boolean>;
+/** Keeps that a node stands so far from where it is laid out, and where it stood before; false where that is refused. */
+export type OnMove = (id: string, by: Point, before: Point) => Promise<boolean>;
 
 /** A node that is moved by hand, with all that stands in it: not yet in the drawing. */
 interface Shift {
@@ -38,7 +38,7 @@ export function useMove(graph: Graph, onMove: OnMove | null) {
     pending.current = null;
     if (!done || (done.by[0] === 0 && done.by[1] === 0)) return setShift(null);
     landed.current = true;
-    void latest.current?.(done.id, [done.base[0] + done.by[0], done.base[1] + done.by[1]]).then((kept) => {
+    void latest.current?.(done.id, [done.base[0] + done.by[0], done.base[1] + done.by[1]], done.base).then((kept) => {
       if (kept) return;
       landed.current = false;
       setShift((now) => (now === done ? null : now));

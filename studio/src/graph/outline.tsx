@@ -38,6 +38,8 @@ export function Outline({ drawing, selected, marked, overlay, marks, stops = NO_
     return found;
   }, [graph]);
   const active = rows.findIndex((node) => node.id === selected);
+  /** Whether words were typed since a step of the list was chosen: what was selected before is not what was searched for. */
+  const searched = useRef(false);
 
   const onKey = (event: React.KeyboardEvent, index: number) => {
     const node = rows[index];
@@ -69,13 +71,18 @@ export function Outline({ drawing, selected, marked, overlay, marks, stops = NO_
           placeholder="Find a step"
           aria-label="Find a step"
           value={filter}
-          onChange={(event) => setFilter(event.target.value)}
+          onChange={(event) => {
+            searched.current = true;
+            setFilter(event.target.value);
+          }}
           onKeyDown={(event) => {
             // The list follows the arrow keys while the words stay in the field.
             const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-            const next = step !== 0 ? rows[active < 0 ? (step > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(rows.length - 1, active + step))] : event.key === "Enter" ? (rows[active] ?? rows[0]) : undefined;
+            const at = searched.current && step === 0 ? bestOf(rows, filter) : active;
+            const next = step !== 0 ? rows[at < 0 ? (step > 0 ? 0 : rows.length - 1) : Math.max(0, Math.min(rows.length - 1, at + step))] : event.key === "Enter" ? (rows[at] ?? rows[0]) : undefined;
             if (!next) return;
             event.preventDefault();
+            searched.current = false;
             onSelect(next.id);
             // What is typed next is a key of the graph, and not a letter of the step's name.
             if (event.key === "Enter") focusGraph();
@@ -164,4 +171,11 @@ export function Outline({ drawing, selected, marked, overlay, marks, stops = NO_
       />
     </div>
   );
+}
+
+/** The row that is called as the words say, or else begins so, or else the first one. */
+function bestOf(rows: DrawnNode[], words: string): number {
+  const wanted = words.trim().toLowerCase();
+  const exact = rows.findIndex((node) => node.name.toLowerCase() === wanted);
+  return exact >= 0 ? exact : Math.max(0, rows.findIndex((node) => node.name.toLowerCase().startsWith(wanted)));
 }

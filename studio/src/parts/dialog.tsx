@@ -79,13 +79,17 @@ interface FormProps {
 /** A dialog that asks for something and does it once it is sent. A refusal is shown in it, and what was filled in stays. */
 export function FormDialog({ title, action, ready = true, bare = false, onSend, onClose, children }: FormProps) {
   const [error, setError] = useState<ApiError | null>(null);
-  const send = (event: React.FormEvent) => {
+  const [sending, setSending] = useState(false);
+  const send = async (event: React.FormEvent) => {
     event.preventDefault();
-    if (ready) void onSend().then(setError);
+    if (!ready || sending) return;
+    setSending(true);
+    setError(await onSend());
+    setSending(false);
   };
   return (
     <Dialog title={title} onClose={onClose}>
-      <form onSubmit={send}>
+      <form data-sending={sending || undefined} onSubmit={(event) => void send(event)}>
         {children}
         {error && <InlineFailure error={error} />}
         <div className="actions end">

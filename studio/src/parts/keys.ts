@@ -17,9 +17,9 @@ export const KEYS: [string, [string, string][]][] = [
     "Graph and outline",
     [
       ["↓ ↑", "along the first outgoing edge, and back"],
-      ["← →", "to the siblings"],
-      ["Enter", "open the details"],
-      ["Space", "fold or open a container"],
+      ["← →", "to the steps beside it"],
+      ["Enter", "open the details, or the form"],
+      ["Space", "fold or open what has steps inside"],
       ["+ − 0", "zoom in, zoom out, show everything"],
     ],
   ],
@@ -29,7 +29,6 @@ export const KEYS: [string, [string, string][]][] = [
       ["a", "add a step: behind the selected one, or into the selected edge"],
       ["c", "connect the selected step, or lead the selected edge elsewhere"],
       ["e", "select the edges from the selected step, one after another"],
-      ["Enter", "open the form"],
       ["Ctrl+Space", "in an expression: the names that are in scope"],
       ["F2", "rename"],
       ["Shift+arrows", "move the selected step"],
@@ -69,6 +68,9 @@ export const KEYS: [string, [string, string][]][] = [
   ],
 ];
 
+/** How long a search waits for the screen that loads, in milliseconds. */
+const LOADS = 2_000;
+
 const GO: Record<string, () => string> = { h: link.home, i: () => link.inbox(), p: link.project };
 
 /** Whether the event is for a field. The editor stands in a shadow root, which hides it from `event.target`. */
@@ -83,10 +85,8 @@ export function useGlobalKeys(onHelp: () => void): void {
   useKeys((event) => {
     if (event.key === "?") onHelp();
     else if (event.key === "/") {
-      const field = document.querySelector<HTMLElement>("[data-search]");
-      if (!field) return go(link.home());
-      field.focus();
       event.preventDefault();
+      search(performance.now() + LOADS);
     } else if (event.key === "g") leader.current = event.timeStamp;
     else if (GO[event.key] && event.timeStamp - leader.current < 1_200) {
       // The screen that comes takes the focus, unless something of the page still has it.
@@ -94,6 +94,14 @@ export function useGlobalKeys(onHelp: () => void): void {
       go((GO[event.key] as () => string)());
     }
   });
+}
+
+/** What still loads has its search soon; a screen without one has that of home. */
+function search(until: number): void {
+  const field = document.querySelector<HTMLElement>("[data-search]");
+  if (field) field.focus();
+  else if (!document.querySelector(".loading")) go(link.home());
+  else if (performance.now() < until) requestAnimationFrame(() => search(until));
 }
 
 /** Out of a field: to the graph, where there is one, so that its keys go on from there. */

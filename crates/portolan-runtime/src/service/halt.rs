@@ -99,7 +99,19 @@ const BEGINNING: usize = 600;
 /// The length in bytes of the reported end of an output.
 const END: usize = 2_000;
 
+fn spent(run: &Run) -> Spend {
+    run.tallies.as_ref().map_or_else(Spend::default, |tallies| tallies.run.spend)
+}
+
 impl Service {
+    /// Returns what models have used in a run.
+    ///
+    /// # Errors
+    /// The run is unknown or cannot be read.
+    pub async fn spent(&self, address: &Address) -> Result<Spend, ServiceError> {
+        Ok(spent(&self.peek(address).await?.run))
+    }
+
     /// Returns why a run does not continue, or `None` if it has succeeded. A caller that has read the whole journal
     /// passes the values to hide as `hidden`. Without it, the result is also `None` for a long run that hides anything.
     ///
@@ -129,7 +141,7 @@ impl Service {
         let since = reached(&records, revision, &held.run);
         let node = held.run.frame(&path).map(|frame| drawn_as(&held.run, &path, frame.place.node()));
         let held_back = held.run.frame(&path).and_then(|frame| frame.place.held()).cloned();
-        let spent = held.run.tallies.as_ref().map_or_else(Spend::default, |tallies| tallies.run.spend);
+        let spent = spent(&held.run);
         let is_function = held.definition.workflow.root().interface.is_some();
         let grip = RunAddress::of(held, None);
         let view = self.present(&grip, Some(path), caller)?;

@@ -89,7 +89,7 @@ fn json(headers: &HeaderMap) -> Result<(), Refusal> {
 
 /// Returns whether a request with a body only reads: its parameters are too long for a URL.
 fn is_look(path: &str) -> bool {
-    ["/check", "/edit", "/drawing"].iter().any(|look| path.ends_with(look))
+    ["/checks", "/edits", "/drawing"].iter().any(|look| path.ends_with(look))
 }
 
 impl Studio {

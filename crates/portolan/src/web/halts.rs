@@ -19,18 +19,25 @@ use crate::words::resumed_by;
 /// The number of runs whose halts are listed: the last ones that moved.
 const MOST: usize = 100;
 
-/// Returns why each of the last runs does not continue. Leaves out a run that cannot be read; its own page shows the
-/// error.
+/// Returns why each of the last runs does not continue, and what models have used in those that have succeeded. Leaves
+/// out a run that cannot be read; its own page shows the error.
 pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let runs = studio.service.list(false, MOST).await?;
-    let mut told = Map::new();
-    for line in runs.into_iter().filter(|line| line.status != "success") {
-        if let Ok(Some(mut halt)) = studio.halt(&Address::parse(&line.run), None).await {
+    let (mut halts, mut spent) = (Map::new(), Map::new());
+    for line in runs {
+        let address = Address::parse(&line.run);
+        if line.status == "success" {
+            if let Ok(spend) = studio.service.spent(&address).await
+                && !spend.is_nothing()
+            {
+                spent.insert(line.run, json!(spend));
+            }
+        } else if let Ok(Some(mut halt)) = studio.halt(&address, None).await {
             halt["driven"] = json!(studio.driven(&line.run).map(|driven| driven.phase()));
-            told.insert(line.run, halt);
+            halts.insert(line.run, halt);
         }
     }
-    Ok(Json(json!({ "halts": told })))
+    Ok(Json(json!({ "halts": halts, "spent": spent })))
 }
 
 impl Studio {

@@ -19,9 +19,12 @@ export function useCommands(commands: Commands): void {
   latest.current = commands;
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (!(event.ctrlKey || event.metaKey) || event.altKey || document.querySelector("dialog[open]")) return;
+      if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
       const { save, undo, redo, duplicate } = latest.current;
       const key = event.key.toLowerCase();
+      // A dialog that does what it was sent for closes in a moment, and saving waits for that.
+      const asks = document.querySelector("dialog[open]");
+      if (asks && !(key === "s" && asks.querySelector("[data-sending]"))) return;
       const field = event.composedPath()[0];
       if (key === "s") {
         // What stands in a field is a part of what is saved.

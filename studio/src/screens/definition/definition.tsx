@@ -128,7 +128,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   // Another step, by whatever address, is looked at instead of the edge.
   useEffect(() => setEdge(null), [route.node]);
 
-  const moves = useMoves(definition, root, session.wire, setRefusal);
+  const moves = useMoves(definition, root, document, session.wire, setRefusal);
   const operate = useCallback(
     (operations: Operations) => {
       setRefusal(null);
@@ -162,14 +162,15 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   /** A step of the history is shown, with what it was about: it may be one that nobody sees any more. */
   const time = (step: ReturnType<typeof document.undo>, done: "Undone" | "Done again") => {
     if (!step) return;
+    if (step.moved) moves.place(step.moved);
     // A file that is there no more cannot be shown.
     const changed = step.splices.find(({ turn }) => turn !== "goes");
     const gone = changed ? undefined : step.splices[0];
     const line = changed && (document.state.get().texts[changed.file] ?? "").slice(0, changed.from).split("\n").length;
     const name = changed && document.names.length > 1 ? ` of ${document.names[changed.file]?.name ?? ""}` : "";
-    const what = gone ? `${document.names[gone.file]?.name} is gone` : `line ${line ?? 1}${name}`;
+    const what = step.moved ? "what was moved by hand" : gone ? `${document.names[gone.file]?.name} is gone` : `line ${line ?? 1}${name}`;
     const unsaved = document.state.get().unsaved;
-    setTab("source");
+    if (!step.moved) setTab("source");
     tell(`${done}: ${what}.${done === "Undone" ? " Shift+Ctrl+Z does it again." : ""}${unsaved ? " It is not saved like this." : ""}`);
     setEdge(null);
     if (step.select !== latest.current.selected) address(step.select);
@@ -218,7 +219,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
     if (!editable || ask) return;
     if (event.key === "a") setAsk({ is: "add", kind: null });
     else if (event.key === "c" && edge) setAsk({ is: "connect", from: edge.from, edge: edge.id });
-    else if (event.key === "c" && canChange) setAsk({ is: "connect", from: selected, edge: null });
+    else if (event.key === "c" && selected !== null) setAsk({ is: "connect", from: selected, edge: null });
     else if (event.key === "e") nextEdge();
     else if (event.key === "F2" && canChange) setAsk({ is: "rename", node: selected });
     else if (event.key === "w" && wrap) wrap();
@@ -454,7 +455,8 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
       {dialog === "save" && (
         <SaveDialog
           document={document}
-          errors={errors}
+          problems={problems}
+          before={definition.problems}
           onClose={() => {
             next.current = null;
             setDialog(null);

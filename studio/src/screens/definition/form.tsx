@@ -3,13 +3,14 @@ import type { ApiError } from "../../api/client";
 import type { About, Checked, Definition, DrawnEdge, DrawnNode, Field, Kind, Operation, Place, Problem, Values } from "../../api/types";
 import { ExpressionSource } from "../../code/later";
 import { indexDrawing } from "../../graph/model";
-import { Coded, Path } from "../../parts/bits";
+import { Path } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { plural } from "../../parts/words";
 import type { Evaluation } from "../expression/over";
 import { AboutHead, FactList, Verified } from "./facts";
 import { FieldInput } from "./field";
 import { stepsIn } from "./places";
+import { ProblemList } from "./problems";
 import { RowsInput } from "./rows-input";
 
 export type Run = (operation: Operation) => Promise<ApiError | null>;
@@ -271,30 +272,5 @@ function PlaceLink({ definition, place, onPlace }: { definition: Definition; pla
     <button type="button" className="link" onClick={() => onPlace(place)}>
       <Path text={`${file.name}:${place.line}`} />
     </button>
-  );
-}
-
-function ProblemList({ problems }: { problems: Problem[] }) {
-  if (problems.length === 0) return null;
-  return (
-    <ul className="own-problems">
-      {problems.map((problem, i) => (
-        <li key={i}>
-          <span className={`mark ${problem.severity}`}>
-            <Icon name={problem.severity} size={14} />
-            <span className="unseen">{problem.severity}</span>
-          </span>
-          <span>
-            <Coded text={problem.message} />
-            {problem.help && ": "}
-            {problem.help && (
-              <span className="dim">
-                <Coded text={problem.help} />
-              </span>
-            )}
-          </span>
-        </li>
-      ))}
-    </ul>
   );
 }

@@ -1,7 +1,9 @@
-import { useId, useState } from "react";
+import { useId, useRef, useState } from "react";
 import type { ApiError } from "../../api/client";
 import type { About, Definition, Kind } from "../../api/types";
 import { FormDialog } from "../../parts/dialog";
+import { Icon } from "../../parts/icons";
+import { iconOfKind } from "../../parts/words";
 import { AskedFields, askedOf, valuesOf, type Asked } from "./asked";
 import { wayBack } from "./back";
 import { idOf, titleOf } from "./names";
@@ -53,14 +55,8 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
         </label>
       )}
       <div className="field block">
-        <label htmlFor={`${help}-kind`}>Kind</label>
-        <select id={`${help}-kind`} value={kind} aria-describedby={help} onChange={(event) => (setKind(event.target.value), setPlacement(0), setAsked({}))}>
-          {kinds.map((entry) => (
-            <option key={entry.kind} value={entry.kind}>
-              {entry.label}
-            </option>
-          ))}
-        </select>
+        <span id={`${help}-kind`}>Kind</span>
+        <KindChoice kinds={kinds} chosen={kind} labelledBy={`${help}-kind`} describedBy={help} onChoose={(kind) => (setKind(kind), setPlacement(0), setAsked({}))} />
         <p id={help} className="dim">
           {chosen?.help}
         </p>
@@ -70,7 +66,7 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
         <label className="field block">
           <span>“{within.name}” is done again when</span>
           <input type="text" className="mono" autoComplete="off" spellCheck={false} value={again} placeholder="such as verdict == rework" onChange={(event) => setAgain(event.target.value)} />
-          <span className="dim">A condition over what was reported. Empty for never.</span>
+          <span className="dim">A condition over what was reported; words need no quotes. Otherwise the work goes on as before. Empty for never.</span>
         </label>
       )}
       <label className="field block">
@@ -93,6 +89,43 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
         <input type="text" className="mono" autoComplete="off" spellCheck={false} value={id ?? idOf(title, taken)} onChange={(event) => setId(event.target.value)} />
       </label>
     </FormDialog>
+  );
+}
+
+interface KindChoiceProps {
+  kinds: Kind[];
+  chosen: string;
+  labelledBy: string;
+  describedBy: string;
+  onChoose: (kind: string) => void;
+}
+
+/** Letters typed within this time are one word. */
+const WORD = 700;
+
+/** All kinds are seen. Letters choose the one that has a word which begins so, as in a list of the browser. */
+function KindChoice({ kinds, chosen, labelledBy, describedBy, onChoose }: KindChoiceProps) {
+  const group = useRef<HTMLDivElement>(null);
+  const typed = useRef({ text: "", at: 0 });
+  const onKey = (event: React.KeyboardEvent) => {
+    if (event.key.length > 1 || event.key === " " || event.ctrlKey || event.metaKey || event.altKey) return;
+    const text = (event.timeStamp - typed.current.at < WORD ? typed.current.text : "") + event.key.toLowerCase();
+    typed.current = { text, at: event.timeStamp };
+    const found = kinds.find(({ label }) => `${label} ${label.replaceAll(/\W+/g, " ")}`.toLowerCase().split(" ").some((word) => word.startsWith(text)));
+    if (!found) return;
+    onChoose(found.kind);
+    group.current?.querySelector<HTMLElement>(`[value="${CSS.escape(found.kind)}"]`)?.focus();
+  };
+  return (
+    <div className="kinds" ref={group} role="radiogroup" aria-labelledby={labelledBy} aria-describedby={describedBy} onKeyDown={onKey}>
+      {kinds.map((entry) => (
+        <label key={entry.kind}>
+          <input type="radio" name={labelledBy} value={entry.kind} checked={entry.kind === chosen} onChange={() => onChoose(entry.kind)} />
+          <Icon name={iconOfKind(entry.kind)} size={14} />
+          {entry.label}
+        </label>
+      ))}
+    </div>
   );
 }
 

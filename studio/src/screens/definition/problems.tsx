@@ -87,3 +87,29 @@ function FaultLine({ fault: { step, field } }: { fault: Fault }) {
     </b>
   );
 }
+
+/** Problems with what to do about them. */
+export function ProblemList({ problems }: { problems: Problem[] }) {
+  if (problems.length === 0) return null;
+  return (
+    <ul className="own-problems">
+      {problems.map((problem, i) => (
+        <li key={i}>
+          <span className={`mark ${problem.severity}`}>
+            <Icon name={problem.severity} size={14} />
+            <span className="unseen">{problem.severity}</span>
+          </span>
+          <span>
+            <Coded text={problem.message} />
+            {problem.help && ": "}
+            {problem.help && (
+              <span className="dim">
+                <Coded text={problem.help} />
+              </span>
+            )}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

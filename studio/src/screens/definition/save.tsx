@@ -1,5 +1,6 @@
 import { useMemo, useState } from "react";
 import type { ApiError } from "../../api/client";
+import type { Problem } from "../../api/types";
 import type { Document } from "../../document/document";
 import { Dialog } from "../../parts/dialog";
 import { Icon } from "../../parts/icons";
@@ -9,19 +10,27 @@ import type { DiffLine } from "../../text/diff";
 import { countChanges, hunksOf } from "../../text/hunks";
 import { changedWithin, type Marked } from "../../text/within";
 import { drafts } from "./drafts";
+import { ProblemList } from "./problems";
+
+/** Of more, the others are in the list of problems. */
+const MOST_PROBLEMS = 5;
 
 interface Props {
   document: Document;
-  errors: number;
+  problems: Problem[];
+  /** Those that the file on disk has. */
+  before: Problem[];
   onSave: () => Promise<ApiError | null>;
   onClose: () => void;
 }
 
 /** Shows what is about to be written, and writes it. */
-export function SaveDialog({ document, errors, onSave, onClose }: Props) {
+export function SaveDialog({ document, problems, before, onSave, onClose }: Props) {
   const [saving, setSaving] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
   const { texts, base } = document.state.get();
+  const errors = problems.filter(({ severity }) => severity === "error").length;
+  const fresh = problems.filter((problem) => !before.some(({ code, message }) => code === problem.code && message === problem.message));
   const left = [...drafts.get().values()];
   const doubtful = errors > 0 || left.length > 0;
   const save = async () => {
@@ -41,8 +50,17 @@ export function SaveDialog({ document, errors, onSave, onClose }: Props) {
       {errors > 0 && (
         <p className="inline-failure">
           <Icon name="error" />
-          <span>It has {plural(errors, "error")}: saved like this, it cannot be run.</span>
+          <span>
+            It has {plural(errors, "error")}
+            {fresh.some(({ severity }) => severity === "error") ? "" : ", none of them new"}: saved like this, it cannot be run.
+          </span>
         </p>
+      )}
+      {fresh.length > 0 && (
+        <>
+          <p>With these changes it has {plural(fresh.length, "more problem")}:</p>
+          <ProblemList problems={fresh.slice(0, MOST_PROBLEMS)} />
+        </>
       )}
       {left.map(({ label, problem }) => (
         <p key={label} className="inline-failure">

@@ -19,8 +19,8 @@ export function useSession(definition: Definition, shape: Shape, writable: boole
     const wire = new Wire(
       document,
       {
-        check: (files, { root, ...folds }) => post<Checked>(`${path}/check`, { files, ...folds, ...(root === null ? {} : { root }) }),
-        edit: (files, { root, ...folds }, operation) => post<Edited>(`${path}/edit`, { files, ...folds, ...(root === null ? {} : { root }), do: operation }),
+        check: (files, { root, ...folds }) => post<Checked>(`${path}/checks`, { files, ...folds, ...(root === null ? {} : { root }) }),
+        edit: (files, { root, ...folds }, operation) => post<Edited>(`${path}/edits`, { files, ...folds, ...(root === null ? {} : { root }), do: operation }),
       },
       definition,
     );

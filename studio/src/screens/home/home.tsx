@@ -38,7 +38,7 @@ export function HomeScreen({ project }: { project: Project | null }) {
     () => (definitions.data?.definitions ?? []).filter((d) => matches(words, d.name, d.id, d.description, d.dialect, d.file)),
     [definitions.data, words],
   );
-  const halts = useHalts(runs.runs);
+  const { halts, spent } = useHalts(runs.runs);
   // What has ended is told apart by what it was given, where nobody has said what it was for.
   const untold = runs.runs.filter((run) => isOver(run.status) && run.description === null);
   const inputs = useInputs(untold.slice(0, all ? MOST : 2 * FEW).map(({ run }) => run));
@@ -49,7 +49,7 @@ export function HomeScreen({ project }: { project: Project | null }) {
   const own = shownDefinitions.filter(({ source }) => source !== "catalog");
   const catalogue = shownDefinitions.filter(({ source }) => source === "catalog");
   const others = useMemo(() => elsewhere(definitions.data?.definitions ?? null, runs.runs).filter((used) => matches(words, used.workflow)), [definitions.data, runs.runs, words]);
-  const row = (run: RunEntry) => <RunRow key={run.run} run={run} name={nameOf(run)} halt={halts[run.run]} given={run.description ?? inputs[run.run] ?? null} />;
+  const row = (run: RunEntry) => <RunRow key={run.run} run={run} name={nameOf(run)} halt={halts[run.run]} spent={spent[run.run]} given={run.description ?? inputs[run.run] ?? null} />;
   const lastRuns = ({ id, roots = [] }: DefinitionEntry) => runs.runs.filter(({ workflow }) => workflow === id || roots.includes(workflow)).slice(0, LAST);
   const definitionRow = (d: DefinitionEntry) => <DefinitionRow key={`${d.id} ${d.file}`} definition={d} lastRuns={lastRuns(d)} />;
   const open = shownRuns.filter((run) => !isOver(run.status));

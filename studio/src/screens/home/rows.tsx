@@ -108,8 +108,8 @@ export function ElsewhereRow({ used }: { used: Elsewhere }) {
   );
 }
 
-/** `given`: what the run is for, or else its input. */
-export function RunRow({ run: r, name, halt, given }: { run: RunEntry; name: string; halt: Halt | undefined; given: string | null }) {
+/** `given`: what the run is for, or else its input; `spent`: what models have used, where nothing halts it. */
+export function RunRow({ run: r, name, halt, spent, given }: { run: RunEntry; name: string; halt: Halt | undefined; spent: Halt["spent"] | undefined; given: string | null }) {
   const words = halt && haltWords(halt, r.status);
   return (
     <li>
@@ -135,7 +135,7 @@ export function RunRow({ run: r, name, halt, given }: { run: RunEntry; name: str
         <span className="entry-end">
           <code>{r.run}</code>
           <Age since={r.updatedAt} words={isOver(r.status) ? ago : undefined} />
-          {halt && <Used halt={halt} />}
+          <Used retries={halt?.retries ?? null} spent={halt?.spent ?? spent ?? null} />
         </span>
       </a>
     </li>
@@ -143,7 +143,7 @@ export function RunRow({ run: r, name, halt, given }: { run: RunEntry; name: str
 }
 
 /** The retries of where a run stands, and what models have cost; tokens where no price is known. */
-function Used({ halt: { retries, spent } }: { halt: Halt }) {
+function Used({ retries, spent }: Pick<Halt, "retries" | "spent">) {
   const money = spent?.microdollars ?? 0;
   const tokens = (spent?.input_tokens ?? 0) + (spent?.output_tokens ?? 0);
   const cost = money > 0 ? dollars(money) : tokens > 0 && plural(tokens, "token");

@@ -48,9 +48,11 @@ export function useRuns(): Runs {
 /** The states of runs that have a halt. */
 const WITHOUT_END = new Set(["waiting", "failure", "blocked"]);
 
-/** Why the runs do not go on that have not done what they were for, asked for again once one of them has moved. */
-export function useHalts(runs: RunEntry[]): Record<string, Halt> {
-  const { data, reload } = useResource<{ halts: Record<string, Halt> }>("halts", (signal) => get("/halts", signal));
+type Spent = Record<string, Halt["spent"]>;
+
+/** Why the runs do not go on that have not done what they were for, and what the others have used; asked for again once one of them has moved. */
+export function useHalts(runs: RunEntry[]): { halts: Record<string, Halt>; spent: Spent } {
+  const { data, reload } = useResource<{ halts: Record<string, Halt>; spent: Spent }>("halts", (signal) => get("/halts", signal));
   const again = useThrottled(reload, 2_000);
   const shown = useRef(runs);
   useEffect(() => {
@@ -76,6 +78,6 @@ export function useHalts(runs: RunEntry[]): Record<string, Halt> {
       const halt = data?.halts[run.run];
       if (halt && isOver(run.status) === (halt.turn === "nobody") && (halt.turn === "held" || (halt.turn === "person") === (run.status === "waiting"))) halts[run.run] = halt;
     }
-    return halts;
+    return { halts, spent: data?.spent ?? {} };
   }, [data, runs]);
 }

@@ -60,13 +60,13 @@ function TryForm({ route, root, definition, led, earlier, onlyShows }: Props) {
   const left = useSplit("try-left", 460, 320, 760);
   const { folds, toggle } = useFolds();
   const folded = JSON.stringify(folds);
-  const drawn = useResource<Checked>(`try ${key} ${definition.revision} ${folded}`, (signal) => post(`/definitions/${segment(id)}/check`, { root, ...folds }, signal), true);
+  const drawn = useResource<Checked>(`try ${key} ${definition.revision} ${folded}`, (signal) => post(`/definitions/${segment(id)}/checks`, { root, ...folds }, signal), true);
   const runs = useResource<{ runs: RunEntry[] }>("runs", (signal) => get("/runs?all=true&limit=200", signal));
   const drawing = drawn.data?.drawing ?? null;
   const selected = route.node;
   // Calls inside of what is folded are told of as well: so everything is opened once, for their places.
   const inner = foldedIn(drawing);
-  const wide = useResource<Checked>(draft.who === "written" && inner.length > 0 ? `asks ${key} ${definition.revision} ${inner.join()}` : null, (signal) => post(`/definitions/${segment(id)}/check`, { root, folded: [], opened: inner }, signal), true);
+  const wide = useResource<Checked>(draft.who === "written" && inner.length > 0 ? `asks ${key} ${definition.revision} ${inner.join()}` : null, (signal) => post(`/definitions/${segment(id)}/checks`, { root, folded: [], opened: inner }, signal), true);
   const asked = shape.asks && askedIn(shape.asks, wide.data?.drawing ?? drawing);
   const change = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }));
   useEffect(() => void kept.set(key, draft), [key, draft]);

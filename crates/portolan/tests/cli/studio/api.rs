@@ -126,7 +126,7 @@ fn a_text_that_is_being_written_is_read_as_it_is() {
     let studio = Studio::of(&project, &[]);
     let text = crate::support::SMALL.replace("\"to\": \"verify\"", "\"to\": \"verfy\"").replace("Do it.", "Tü 𝄞 it.");
     let wanted = json!({ "files": [{ "name": "small.json", "text": text }] });
-    let told = studio.post("/definitions/small/check", &wanted).json();
+    let told = studio.post("/definitions/small/checks", &wanted).json();
     assert_eq!(told["sound"], true);
     let problems = told["problems"].as_array().expect("a list");
     let problem = problems.iter().find(|problem| problem["code"] == "unknown-node").expect("it is found");
@@ -139,10 +139,10 @@ fn a_text_that_is_being_written_is_read_as_it_is() {
     // On disk nothing has changed, and there everything is sound.
     assert!(studio.get("/definitions/small").json()["problems"].as_array().expect("a list").is_empty());
     let broken = json!({ "files": [{ "name": "small.json", "text": "{ \"nodes\": " }] });
-    let told = studio.post("/definitions/small/check", &broken).json();
+    let told = studio.post("/definitions/small/checks", &broken).json();
     assert_eq!((&told["sound"], &told["drawing"]), (&json!(false), &Value::Null));
     let two = json!({ "files": [{ "name": "a", "text": "" }, { "name": "b", "text": "" }] });
-    assert_eq!(studio.post("/definitions/small/check", &two).refusal(), "422 other_files");
+    assert_eq!(studio.post("/definitions/small/checks", &two).refusal(), "422 other_files");
 }
 
 #[test]
@@ -366,10 +366,10 @@ fn what_is_too_large_or_no_json_is_told() {
     let project = Project::small();
     let studio = Studio::of(&project, &[]);
     let large = json!({ "files": [{ "name": "a", "text": "x".repeat(17 << 20) }] });
-    assert_eq!(studio.post("/definitions/small/check", &large).refusal(), "413 too_large");
+    assert_eq!(studio.post("/definitions/small/checks", &large).refusal(), "413 too_large");
     let (host, bearer) = (studio.host(), studio.bearer());
     let headers = [("Host", &*host), ("Authorization", &*bearer), ("Content-Type", "application/json")];
-    let answer = studio.with("POST", "/api/v1/definitions/small/check", &headers, "{ nothing");
+    let answer = studio.with("POST", "/api/v1/definitions/small/checks", &headers, "{ nothing");
     assert_eq!(answer.refusal(), "400 bad_request");
 }
 
@@ -454,7 +454,7 @@ fn a_finding_about_an_edge_stands_at_the_step_that_it_leads_from() {
     let edge = "\"edges\": [\n    { \"from\": \"work\", \"to\": \"done\", \"on\": \"passed\" },";
     let text = crate::support::SMALL.replacen("\"edges\": [", edge, 1);
     let told =
-        studio.post("/definitions/small/check", &json!({ "files": [{ "name": "small.json", "text": text }] })).json();
+        studio.post("/definitions/small/checks", &json!({ "files": [{ "name": "small.json", "text": text }] })).json();
     let problems = told["problems"].as_array().expect("a list");
     let of_edges: Vec<_> =
         problems.iter().filter(|problem| problem["message"].to_string().contains("edge from `work`")).collect();

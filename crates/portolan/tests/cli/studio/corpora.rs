@@ -108,7 +108,7 @@ fn what_others_have_written_is_drawn_as_the_studio_shows_it() {
                 sound::assert_sound(&drawing);
                 assert!(svg(&drawing).starts_with("<svg"));
                 let shown =
-                    studio.post(&format!("/definitions/{id}/check"), &json!({ "folded": folded, "opened": opened }));
+                    studio.post(&format!("/definitions/{id}/checks"), &json!({ "folded": folded, "opened": opened }));
                 let shown = &shown.json()["drawing"];
                 let wanted = serde_json::to_value(&drawing).expect("it is JSON");
                 for part in ["width", "height", "nodes", "edges"] {

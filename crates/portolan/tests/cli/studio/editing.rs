@@ -13,7 +13,7 @@ impl Studio {
     /// The text of a definition's file after an operation, which nobody has written.
     fn edited(&self, id: &str, text: &str, operation: &Value) -> Value {
         let wanted = json!({ "files": [{ "name": "x", "text": text }], "do": operation });
-        self.post(&format!("/definitions/{id}/edit"), &wanted).json()
+        self.post(&format!("/definitions/{id}/edits"), &wanted).json()
     }
 }
 
@@ -100,7 +100,7 @@ fn what_cannot_be_edited_says_why() {
     let studio = Studio::of(&project, &[]);
     let refused = |id: &str, text: &str, operation: Value| {
         let wanted = json!({ "files": [{ "name": "x", "text": text }], "do": operation });
-        let answer = studio.post(&format!("/definitions/{id}/edit"), &wanted);
+        let answer = studio.post(&format!("/definitions/{id}/edits"), &wanted);
         let error = answer.json()["error"].clone();
         format!(
             "{} {}: {}",
@@ -263,7 +263,7 @@ fn an_activity_comes_and_goes_as_a_file() {
     let studio = folder(&project);
     let whole = studio.get("/definitions/look").json();
     let edit = |files: &Value, operation: Value| {
-        studio.post("/definitions/look/edit", &json!({ "files": sent(files), "do": operation })).json()
+        studio.post("/definitions/look/edits", &json!({ "files": sent(files), "do": operation })).json()
     };
     let added = edit(&whole["files"], json!({ "is": "add", "kind": "activity", "id": "more", "after": "one" }));
     let there = |name: &str, is: bool| (name.to_owned(), is);
@@ -308,7 +308,7 @@ fn what_somebody_else_has_made_or_changed_meanwhile_stays() {
     let whole = studio.get("/definitions/look").json();
     let edited = |operation: Value| {
         let wanted = json!({ "files": sent(&whole["files"]), "do": operation });
-        let files = studio.post("/definitions/look/edit", &wanted).json()["files"].clone();
+        let files = studio.post("/definitions/look/edits", &wanted).json()["files"].clone();
         json!({ "revision": whole["revision"], "files": sent(&files) })
     };
     let added = edited(json!({ "is": "add", "kind": "activity", "id": "more" }));

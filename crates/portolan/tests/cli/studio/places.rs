@@ -29,7 +29,8 @@ fn what_is_moved_stands_there_until_all_is_laid_out_again() {
     assert_eq!(place(&before, "start"), place(&after, "start"));
     // The text of the definition is as it was, and a text that is being written is drawn with it, too.
     assert_eq!(after["files"][0]["text"], SMALL);
-    let checked = studio.post("/definitions/small/check", &json!({ "files": [{ "name": "x", "text": SMALL }] })).json();
+    let checked =
+        studio.post("/definitions/small/checks", &json!({ "files": [{ "name": "x", "text": SMALL }] })).json();
     assert_eq!(place(&checked, "work"), to);
     let text = kept(&project).expect("a file");
     assert!(text.contains("\".flow/workflows/small.json\""), "{text}");

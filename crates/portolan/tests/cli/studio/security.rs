@@ -45,7 +45,7 @@ fn hosts_origins_tokens_and_bodies_are_looked_at_in_this_order() {
                     headers.extend(origin.map(|origin| ("Origin", origin)));
                     headers.extend(token.map(|token| ("Authorization", token)));
                     headers.extend(kind.map(|kind| ("Content-Type", kind)));
-                    let answer = studio.with("POST", "/api/v1/definitions/small/check", &headers, "{}");
+                    let answer = studio.with("POST", "/api/v1/definitions/small/checks", &headers, "{}");
                     let expected = match (nth_host, nth_origin, nth_token, nth_kind) {
                         (3.., ..) => "421 other_host",
                         (_, 2.., ..) => "403 other_origin",
@@ -166,7 +166,7 @@ fn a_studio_that_an_agents_host_has_started_only_shows() {
     let changed = studio.post(&format!("/runs/{run}/control"), &json!({ "set": { "values": { "fix": 1 } } }));
     assert_eq!(told(&changed), "403 needs_person");
     assert_eq!(told(&studio.get(&format!("/runs/{run}"))), "200");
-    assert_eq!(told(&studio.post("/definitions/small/check", &json!({}))), "200");
+    assert_eq!(told(&studio.post("/definitions/small/checks", &json!({}))), "200");
 }
 
 /// Nothing in its environment says so: the host is above it.
@@ -241,7 +241,7 @@ fn a_studio_that_is_read_only_refuses_every_method_that_is_no_look() {
                 "post" => studio.post(&asked, &json!({})),
                 other => panic!("this test makes no `{other}`"),
             };
-            if !["/check", "/edit", "/drawing"].iter().any(|look| path.ends_with(look)) {
+            if !["/checks", "/edits", "/drawing"].iter().any(|look| path.ends_with(look)) {
                 assert_eq!(told(&answer), "403 read_only", "{method} {path}");
                 refused.push(format!("{method} {path}"));
             }
