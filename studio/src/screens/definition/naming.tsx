@@ -55,7 +55,9 @@ export function AddDialog({ definition, kind: wanted, placements, taken, onSend,
         </label>
       )}
       <div className="field block">
-        <span id={`${help}-kind`}>Kind</span>
+        <span id={`${help}-kind`}>
+          Kind <span className="dim">(its first letter chooses it)</span>
+        </span>
         <KindChoice kinds={kinds} chosen={kind} labelledBy={`${help}-kind`} describedBy={help} onChoose={(kind) => (setKind(kind), setPlacement(0), setAsked({}))} />
         <p id={help} className="dim">
           {chosen?.help}
