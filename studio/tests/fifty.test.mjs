@@ -65,7 +65,7 @@ class Texts {
     this.refused = [];
     this.open = 0;
     this.last = Date.now();
-    const asks = (request) => /\/(check|edit)$/.test(request.url());
+    const asks = (request) => /\/(checks|edits)$/.test(request.url());
     page.on("request", (request) => asks(request) && (this.open++, (this.last = Date.now())));
     page.on("requestfailed", (request) => asks(request) && (this.open--, (this.last = Date.now())));
     // One after another, as they came: what an answer says is looked at later.
