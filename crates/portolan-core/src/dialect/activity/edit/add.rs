@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::lower::is_name;
 use super::take::{names_steps, naming_loops};
 use super::ways::{Way, leaving, open, way_of};
 use super::{WrittenNode, sound, taken, written};
@@ -9,7 +10,7 @@ use super::{files, names};
 use crate::dialect::editing::{Changes, EditError, Edits, Page, Place, filled, fresh, text_of};
 use crate::graph::{Edge, Kind, Node};
 use crate::source::{PathStep, Tree};
-use crate::value::{PASS, PASSED, SKIPPED, template};
+use crate::value::{PASS, PASSED, SKIPPED};
 
 /// The new element and its position.
 pub(super) struct Addition<'a> {
@@ -51,7 +52,7 @@ fn declare(page: &Page<'_>, reported: Option<&Value>, changes: &mut Changes) {
     let is_known = |name: &str| known.iter().any(|variable| text_of(variable, "name") == Some(name));
     let names = reported.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let new: Vec<Value> = names
-        .filter(|name| template::is_path(name) && template::root(name) == *name && !is_known(name))
+        .filter(|name| is_name(name) && !is_known(name))
         .map(|name| json!({ "name": name, "type": "string" }))
         .collect();
     if known.is_empty() && !new.is_empty() {

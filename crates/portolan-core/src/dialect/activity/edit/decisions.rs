@@ -33,8 +33,7 @@ pub(super) fn add_branch(page: &Page<'_>, activity: &Place, to: Option<&str>, co
     if branches.len() < 2 {
         branches.push(branch(page, activity, &ids(&branches), None, None));
     }
-    let id = "next";
-    changes.put(page, &decisions, 0, json!({ "id": id, "name": "What follows", "branches": branches }));
+    changes.put(page, &decisions, 0, json!({ "id": "next", "name": "What follows", "branches": branches }));
     let transitions = activity.with("transitions");
     if page.tree(&transitions).is_some() {
         changes.take(transitions);
@@ -112,10 +111,17 @@ pub(super) fn finish(page: &Page<'_>, activity: &Place, from: &str, condition: O
         let message = format!("no transition leaves `{from}`, so the work ends there already");
         return Err(EditError::new(message, "connect it with an activity"));
     }
-    match ways::open(page, activity).filter(|_| condition.is_none()) {
-        Some(way) => Err(ways::already_open(page, from, &way)),
-        None => add_branch(page, activity, None, condition),
+    if condition.is_none() {
+        if let Some(way) = ways::open(page, activity) {
+            return Err(ways::already_open(page, from, &way));
+        }
+        // A decision with a default branch is final: what stands behind it is not looked at.
+        if has_one(page, activity) && !page.items(&activity.with("transitions")).is_empty() {
+            let message = format!("the transitions of `{from}` would never be taken behind a default branch");
+            return Err(EditError::new(message, "make them branches of the decision in the text"));
+        }
     }
+    add_branch(page, activity, None, condition)
 }
 
 /// Leads a way out of an activity to the end of the work.

@@ -14,6 +14,8 @@ mod loops;
 mod names;
 mod texts;
 
+pub(super) use self::names::is_name;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::activities::Activity;

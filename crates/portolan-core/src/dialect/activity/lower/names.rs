@@ -256,7 +256,7 @@ impl<'f> Names<'f> {
 }
 
 /// Returns whether a text is a valid name of a variable.
-fn is_name(text: &str) -> bool {
+pub(in super::super) fn is_name(text: &str) -> bool {
     template::is_path(text) && template::root(text) == text
 }
 

@@ -431,6 +431,23 @@ fn an_edge_is_led_to_the_end_of_the_work_where_a_branch_is_written() {
     check_in(&[("a.yaml", LOST)], to_done(LOST, "other.look", "done"), expect![[""]]);
 }
 
+#[test]
+fn the_end_of_the_work_hides_no_transition_behind_a_decision() {
+    let text = LOST.replace("      # Once more.\n", "").replace(
+        "    transitions:\n",
+        "    decisions: [{ id: d, branches: [{ id: a, when: good, transitionTo: other }, { id: b, when: \"!good\", transitionTo: try }] }]\n    transitions:\n",
+    );
+    let to_done = json!({ "is": "connect", "from": "try", "to": "done" });
+    check_in(
+        &[("a.yaml", &text)],
+        to_done,
+        expect![[r#"
+        the transitions of `try` would never be taken behind a default branch
+        help: make them branches of the decision in the text
+    "#]],
+    );
+}
+
 /// If neither condition holds, nothing leads on.
 const LOST: &str = "id: d
 version: 1.0.0
