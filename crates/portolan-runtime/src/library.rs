@@ -95,6 +95,7 @@ pub struct Library {
     strictness: Strictness,
     external: Mutex<BTreeMap<String, PathBuf>>,
     checked: Mutex<BTreeMap<String, CheckedDefinition>>,
+    sketches: Mutex<BTreeMap<String, KnownSketch>>,
     sources: Sources,
 }
 
@@ -124,6 +125,7 @@ impl Library {
             strictness,
             external: Mutex::default(),
             checked: Mutex::default(),
+            sketches: Mutex::default(),
             sources: Sources::default(),
         }
     }
@@ -353,6 +355,9 @@ impl Library {
 
 /// A sound definition, and its lookups.
 type CheckedDefinition = (Arc<Definition>, Arc<Lookups>);
+
+/// A definition for viewing, and its lookups.
+type KnownSketch = (Arc<Sketch>, Arc<Lookups>);
 
 /// The result of reading and checking a workflow.
 struct Examination {

@@ -3,16 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use portolan_core::diagnostic::{Diagnostic, clip};
 use portolan_core::dialect::{self, Dialect, RunAs, activity_files};
 use portolan_core::graph::{Graph, Workflow};
 use portolan_core::source::{NamedText, Piece, Source};
 
+use super::family::Family;
 use super::folder::id_of;
 use super::functions::FunctionFiles;
-use super::seen::Lookup;
-use super::{Library, Origin, activities, workflow_files};
+use super::seen::{Lookup, Lookups};
+use super::{Library, Origin, activities, lock, workflow_files};
 use crate::definition::{DefinitionError, ParsedText};
 use crate::disk::Marks;
 use crate::error::ServiceError;
@@ -40,6 +42,13 @@ pub struct Sketch {
     pub faults: Vec<Diagnostic>,
 }
 
+impl Sketch {
+    /// Checks whether it has findings that only appear if servers may be called.
+    fn asks_servers(&self) -> bool {
+        self.dialect.is_some_and(|dialect| dialect.run_as == RunAs::Calls) && self.origin != Origin::Catalog
+    }
+}
+
 impl Library {
     /// Returns the metadata of the project's definition files. None of them is read.
     pub fn marks(&self) -> Marks {
@@ -55,27 +64,46 @@ impl Library {
     }
 
     /// Returns the definition called `id`. With `files` it is read as if these were its files: all that it has, and
-    /// possibly new activities.
+    /// possibly new activities. Without, it is only read again after a file of it has changed.
     ///
     /// # Errors
     /// It is unknown or cannot be read, or these cannot be its files.
-    pub fn sketch(&self, id: &str, files: Option<Vec<NamedText>>) -> Result<Sketch, ServiceError> {
-        let (on_disk, origin) = self.look_up(&Lookup::Name { by: id.to_owned(), name: id.to_owned() })?;
+    pub fn sketch(&self, id: &str, files: Option<Vec<NamedText>>) -> Result<Arc<Sketch>, ServiceError> {
+        let known = lock(&self.sketches).get(id).cloned().filter(|_| files.is_none());
+        if let Some((sketch, _)) = known.filter(|(_, seen)| seen.is_current(self)) {
+            return Ok(sketch);
+        }
+        let is_on_disk = files.is_none();
+        let mut family = self.family();
+        let (on_disk, origin) = self.note(&mut family.seen, Lookup::Name { by: id.to_owned(), name: id.to_owned() })?;
         let source = match files {
             Some(files) => rewritten(&on_disk, files)?,
             None => on_disk,
         };
-        Ok(self.sketched(id, source, origin, None))
+        let (sketch, seen) = self.sketched(id, source, origin, None, family);
+        let sketch = Arc::new(sketch);
+        // The findings in tools also depend on files of servers, which are not among the lookups.
+        if is_on_disk && !sketch.asks_servers() {
+            lock(&self.sketches).insert(id.to_owned(), (sketch.clone(), Arc::new(seen)));
+        }
+        Ok(sketch)
     }
 
     /// Returns a definition that need not belong to the project, as if `source` were in its files. `mcp` is the user's
     /// own file of servers.
     pub(crate) fn sketch_of(&self, source: Source, mcp: Option<&Path>) -> Sketch {
-        self.sketched(&id_of(Path::new(&*source.name)), source, Origin::Project, mcp)
+        self.sketched(&id_of(Path::new(&*source.name)), source, Origin::Project, mcp, self.family()).0
     }
 
-    fn sketched(&self, id: &str, source: Source, origin: Origin, mcp: Option<&Path>) -> Sketch {
-        let mut family = self.family();
+    /// Reads a definition with what it runs, and returns the lookups. `family` has no members yet.
+    fn sketched(
+        &self,
+        id: &str,
+        source: Source,
+        origin: Origin,
+        mcp: Option<&Path>,
+        mut family: Family,
+    ) -> (Sketch, Lookups) {
         let dialect = dialect::of(&source);
         let (file, mut faults) = ParsedText::all(&source, self.strictness);
         let roots: Vec<String> = match file.as_slice() {
@@ -102,12 +130,13 @@ impl Library {
             faults.extend(new);
             workflows.extend(workflow.map(|workflow| (name.clone(), workflow)));
         }
-        if dialect.is_some_and(|dialect| dialect.run_as == RunAs::Calls) && origin != Origin::Catalog {
-            self.add_findings_of_functions(&source, mcp, &mut faults);
-        }
-        faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
         let graphs = family.members.into_iter().map(|(name, one)| (name, one.graph)).collect();
-        Sketch { source, origin, dialect, roots, functions, graphs, workflows, faults }
+        let mut sketch = Sketch { source, origin, dialect, roots, functions, graphs, workflows, faults };
+        if sketch.asks_servers() {
+            self.add_findings_of_functions(&sketch.source, mcp, &mut sketch.faults);
+        }
+        sketch.faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
+        (sketch, family.seen)
     }
 
     /// Adds the findings that only appear if servers may be called.

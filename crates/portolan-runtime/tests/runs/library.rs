@@ -3,9 +3,11 @@
 use crate::common::calls::Calls;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::common::{World, flow, refusal, told, wait};
 use expect_test::expect;
+use portolan_runtime::library::Sketch;
 use portolan_runtime::service::{Open, RunCarrier, ServiceError};
 
 const MINE: &str = "start -> mine; mine -> done";
@@ -171,6 +173,30 @@ fn a_change_shows_whose_size_and_time_are_those_of_the_text_before() {
         let definition = service.library().definition("mine").expect("it is sound");
         assert!(definition.workflow.root().steps.contains_key(step.as_str()), "{step}");
     }
+}
+
+#[test]
+fn what_is_shown_of_a_definition_is_read_again_after_a_change_of_any_of_its_files() {
+    let world = World::with("mine", MINE);
+    let service = world.service();
+    let now = || service.library().sketch("mine", None).expect("it is read");
+    let codes = || now().faults.iter().map(|fault| fault.code).collect::<Vec<_>>();
+    let first = now();
+    assert!(Arc::ptr_eq(&first, &now()), "nothing has changed");
+    world.define("mine", "start -> sub; sub: runs inner; sub -passed-> done; sub -failed-> failed");
+    assert_eq!(codes(), ["unknown-subflow"]);
+    world.define("inner", MINE);
+    assert_eq!(codes(), [""; 0]);
+    let second = now();
+    assert!(Arc::ptr_eq(&second, &now()), "nothing has changed");
+    assert_eq!(second.graphs["inner"].nodes[1].id.as_str(), "mine");
+    world.define("inner", "start -> other; other -> done");
+    assert_eq!(now().graphs["inner"].nodes[1].id.as_str(), "other");
+    world.write(".portolan/verify.yaml", "verify: [{ workflow: inner, accept: [{ gate: changed, must: [src] }] }]\n");
+    let checks = |sketch: &Sketch| sketch.graphs["inner"].nodes.iter().map(|node| node.accept.len()).sum::<usize>();
+    assert_eq!((checks(&second), checks(&now())), (0, 1), "the project's attachments are part of it");
+    fs::remove_file(world.path(".flow/workflows/inner.json")).expect("it is removed");
+    assert_eq!(codes(), ["unknown-subflow"]);
 }
 
 #[test]

@@ -63,12 +63,12 @@ pub(super) fn run(args: &Show, common: &Common) -> anyhow::Result<Exit> {
         Ok(drawable) => drawable,
         Err(error) => return refuse(&output, &library, &id, error),
     };
-    let graphs = library.sketch(&id, None)?.graphs;
+    let sketch = library.sketch(&id, None)?;
     let origins = library.origins();
-    let text = draw(&workflow, args.diagram, &graphs, &origins);
+    let text = draw(&workflow, args.diagram, &sketch.graphs, &origins);
     if output.is_json() {
         let nodes = nodes_json(&workflow, &origins, |kind| kind.word());
-        output.json(&json!({ "id": id, "name": workflow.root().name, "description": workflow.root().description, "source": origin.word(), "nodes": nodes, "drawn": text, "drawing": placed(&workflow, &graphs) }))?;
+        output.json(&json!({ "id": id, "name": workflow.root().name, "description": workflow.root().description, "source": origin.word(), "nodes": nodes, "drawn": text, "drawing": placed(&workflow, &sketch.graphs) }))?;
     } else {
         output.line(text.trim_end())?;
     }
@@ -124,7 +124,7 @@ fn no_such_tool(names: &[&str], wanted: Option<&str>, path: &Path) -> ServiceErr
 /// Returns the graphs of a file as written, by name.
 fn graphs_of(path: &Path, project: &Path) -> Result<Graphs, ServiceError> {
     let (given, id) = one_file(path)?;
-    Ok(Library::new(project, &given, Strictness::Lenient)?.sketch(&id, None)?.graphs)
+    Ok(Library::new(project, &given, Strictness::Lenient)?.sketch(&id, None)?.graphs.clone())
 }
 
 /// Returns the nodes of a workflow as JSON, with their checks.
