@@ -53,6 +53,18 @@ export function indexDrawing(drawing: Drawing): Graph {
   return graph;
 }
 
+/**
+ * What an edge leads to, by its name. A box and the node at its beginning are one step: whoever comes from outside, or has an
+ * activity done again, is led to the box.
+ */
+export function targetOf(graph: Graph, edge: DrawnEdge): string {
+  const node = graph.nodes.get(edge.to);
+  const box = graph.nodes.get(node?.parent ?? "");
+  const isBeginning = box !== undefined && node?.node != null && node.node === box.node;
+  const inside = box !== undefined && graph.nodes.get(edge.from)?.parent === box.id;
+  return (isBeginning && (node.kind === "activity" || !inside) ? box.name : node?.name) ?? edge.to;
+}
+
 export function inReadingOrder(a: DrawnNode, b: DrawnNode): number {
   return a.y - b.y || a.x - b.x;
 }

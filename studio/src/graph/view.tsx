@@ -12,7 +12,7 @@ import { useDrag, type Connections } from "./drag";
 import { Edges } from "./edges";
 import { hit, hitEdge } from "./hit";
 import { hasLegend, Legend } from "./legend";
-import { indexDrawing, type Graph } from "./model";
+import { indexDrawing, targetOf, type Graph } from "./model";
 import { shiftedNodes, useMove, type OnMove } from "./move";
 import { NodeView } from "./node";
 import { GraphContext, NO_STOPS, type GraphState, type Stops } from "./state";
@@ -344,6 +344,6 @@ function announce(graph: Graph, id: string | null, overlay: Overlay | null, stop
   if (stop) parts.push(stop === "when" ? "breakpoint under a condition" : "breakpoint");
   if (node.container) parts.push(node.container);
   const out = graph.outgoing.get(node.id) ?? [];
-  parts.push(out.length === 0 ? "leads nowhere" : `leads to ${out.map((edge) => graph.nodes.get(edge.to)?.name ?? edge.to).join(", ")}`);
+  parts.push(out.length === 0 ? "leads nowhere" : `leads to ${[...new Set(out.map((edge) => targetOf(graph, edge)))].join(", ")}`);
   return parts.join(", ");
 }

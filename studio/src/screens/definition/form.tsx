@@ -1,8 +1,8 @@
 import { Fragment, Suspense } from "react";
 import type { ApiError } from "../../api/client";
-import type { About, Checked, Definition, DrawnEdge, DrawnNode, Field, Kind, Operation, Place, Problem, Values } from "../../api/types";
+import type { About, Checked, Definition, DrawnEdge, Field, Kind, Operation, Place, Problem, Values } from "../../api/types";
 import { ExpressionSource } from "../../code/later";
-import { indexDrawing } from "../../graph/model";
+import { indexDrawing, targetOf } from "../../graph/model";
 import { Path } from "../../parts/bits";
 import { Icon } from "../../parts/icons";
 import { plural } from "../../parts/words";
@@ -239,9 +239,9 @@ function Cap({ definition, shown, onOwn }: Pick<Shared, "definition" | "shown" |
 }
 
 function EdgeList({ id, shown, onEdge }: { id: string; shown: Checked; onEdge: ((edge: string) => void) | null }) {
-  const edges = shown.drawing ? (indexDrawing(shown.drawing).outgoing.get(id) ?? []) : [];
-  const nodes = shown.drawing ? indexDrawing(shown.drawing).nodes : new Map<string, DrawnNode>();
-  if (edges.length === 0 || !onEdge) return null;
+  const graph = shown.drawing && indexDrawing(shown.drawing);
+  const edges = graph?.outgoing.get(id) ?? [];
+  if (!graph || edges.length === 0 || !onEdge) return null;
   return (
     <section className="edge-list">
       <h3>Leads to</h3>
@@ -250,7 +250,7 @@ function EdgeList({ id, shown, onEdge }: { id: string; shown: Checked; onEdge: (
           <li key={edge.id}>
             <button type="button" onClick={() => onEdge(edge.id)}>
               {edge.on && <span className="tag">{edge.on}</span>}
-              <span>{nodes.get(edge.to)?.name ?? edge.to}</span>
+              <span>{targetOf(graph, edge)}</span>
             </button>
           </li>
         ))}

@@ -17,3 +17,14 @@ export function idOf(title: string, taken: ReadonlySet<string>): string {
   const id = words.join(joint).replace(/^(?=\d)/, `step${joint}`);
   return id === "" ? "" : freeName(id, taken);
 }
+
+/** The kind that has a word which begins so. One letter again and again goes through all of its kinds. */
+export function choiceOf(kinds: Kind[], chosen: string, text: string): Kind | undefined {
+  const begin = (text: string) => kinds.filter(({ label }) => `${label} ${label.replaceAll(/\W+/g, " ")}`.toLowerCase().split(" ").some((word) => word.length > 1 && word.startsWith(text)));
+  const [whole] = begin(text);
+  const letter = text.charAt(0);
+  if (whole && text.length > 1) return whole;
+  if (text !== letter.repeat(text.length)) return undefined;
+  const all = begin(letter);
+  return all[(all.findIndex(({ kind }) => kind === chosen) + 1) % all.length];
+}

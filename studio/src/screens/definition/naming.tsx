@@ -6,7 +6,7 @@ import { Icon } from "../../parts/icons";
 import { iconOfKind } from "../../parts/words";
 import { AskedFields, askedOf, valuesOf, type Asked } from "./asked";
 import { wayBack } from "./back";
-import { idOf, titleOf } from "./names";
+import { choiceOf, idOf, titleOf } from "./names";
 import { type Placement, placesFor } from "./places";
 import type { Operations } from "./session";
 
@@ -113,7 +113,7 @@ function KindChoice({ kinds, chosen, labelledBy, describedBy, onChoose }: KindCh
     if (event.key.length > 1 || event.key === " " || event.ctrlKey || event.metaKey || event.altKey) return;
     const text = (event.timeStamp - typed.current.at < WORD ? typed.current.text : "") + event.key.toLowerCase();
     typed.current = { text, at: event.timeStamp };
-    const found = kinds.find(({ label }) => `${label} ${label.replaceAll(/\W+/g, " ")}`.toLowerCase().split(" ").some((word) => word.startsWith(text)));
+    const found = choiceOf(kinds, chosen, text);
     if (!found) return;
     onChoose(found.kind);
     group.current?.querySelector<HTMLElement>(`[value="${CSS.escape(found.kind)}"]`)?.focus();

@@ -71,6 +71,34 @@ test("of a box and the node at its beginning the selected one stays", () => {
   assert.equal(nodeAt(about, 0, 21, "a.b"), "b");
 });
 
+test("a step is added to an activity as its last or its first, and only an activity after it", () => {
+  const about = {
+    "activity:a": { id: "a", name: "Draft", word: "activity", editable: true },
+    a: { id: "a", name: "Draft", word: "activity", editable: true },
+    "a.one": { id: "a.one", name: "One", word: "step", editable: true },
+    "a.two": { id: "a.two", name: "Two", word: "step", editable: true },
+    "activity:b": { id: "b", name: "Empty", word: "activity", editable: true },
+  };
+  const nodes = [
+    { id: "activity:a", parent: null, kind: "activity", x: 0, y: 0 },
+    { id: "a", parent: "activity:a", kind: "activity", x: 0, y: 1 },
+    { id: "a.one", parent: "activity:a", kind: "task", x: 0, y: 2 },
+    { id: "a.two", parent: "activity:a", kind: "task", x: 0, y: 3 },
+    { id: "activity:b", parent: null, kind: "activity", x: 0, y: 4 },
+  ];
+  const definition = { palette: [{ kind: "step", unplaced: "nowhere" }, { kind: "activity", unplaced: "unconnected" }] } as unknown as Definition;
+  const shown = { about, drawing: { nodes, edges: [] }, edges: {} } as unknown as Checked;
+  const [step, activity] = definition.palette;
+  const of = (kind: Kind | undefined, selected: string) => placesFor(kind, placementsOf(definition, shown, selected, null));
+  assert.deepEqual(of(step, "activity:a"), [
+    { label: "Last in “Draft”", place: { after: "a.two" }, within: { id: "activity:a", name: "Draft" }, inRow: true },
+    { label: "First in “Draft”", place: { after: "activity:a" }, inRow: true },
+  ]);
+  assert.deepEqual(of(step, "a").map(({ label }) => label), ["First in “Draft”", "Last in “Draft”"]);
+  assert.deepEqual(of(step, "activity:b").map(({ label }) => label), ["In “Empty”"]);
+  assert.deepEqual(of(activity, "activity:a").map(({ label }) => label), ["After “Draft”", "Unconnected"]);
+});
+
 test("an edge leads to what is written and stands in no row", () => {
   const about = {
     "activity:a": { id: "a", word: "activity", editable: true, place: { file: 0, from: 1 } },

@@ -7,13 +7,16 @@ export interface Placement {
   work?: string;
   /** The activity that the step before it is in, with its name. */
   within?: { id: string; name: string };
+  /** Whether it is a place in a row of steps, or one that nothing in a row can have. Without it, it is either. */
+  inRow?: boolean;
 }
 
 /** The places for a step of this kind, of which some cannot be added just anywhere. */
 export function placesFor(kind: Kind | undefined, placements: Placement[]): Placement[] {
-  if (kind?.unplaced === "nowhere") return placements.filter(({ place }) => Object.keys(place).length > 0);
-  if (kind?.unplaced === "last") return placements.map((placement) => (Object.keys(placement.place).length > 0 ? placement : { ...placement, label: "At the end" }));
-  return placements;
+  if (kind?.unplaced === "nowhere") return placements.filter(({ place, inRow }) => Object.keys(place).length > 0 && inRow !== false);
+  const free = placements.filter(({ inRow }) => inRow !== true);
+  if (kind?.unplaced === "last") return free.map((placement) => (Object.keys(placement.place).length > 0 ? placement : { ...placement, label: "At the end" }));
+  return free;
 }
 
 /** Whether an edge from it names an outcome. */
@@ -37,11 +40,24 @@ export const stepsIn = (shown: Checked) => new Set(Object.values(shown.about).fl
 export const asksCondition = (definition: Definition, shown: Checked, from: string) =>
   definition.palette.some((kind) => kind.kind === shown.about[from]?.word && kind.conditions) || (shown.drawing?.edges ?? []).some((edge) => edge.from === from && shown.edges[edge.id]?.condition !== undefined);
 
-/** The last step of those that stand in rows. */
-function lastInRow(definition: Definition, shown: Checked): string | null {
+/** The last step of those that stand in rows: of all, or of those in one box. */
+function lastInRow(definition: Definition, shown: Checked, box: string | null = null): string | null {
   const rows = new Set(definition.palette.filter((kind) => kind.unplaced === "nowhere").map((kind) => kind.kind));
-  const steps = (shown.drawing ? indexDrawing(shown.drawing).ordered : []).filter(({ id }) => shown.about[id]?.editable && rows.has(shown.about[id].word ?? ""));
+  const steps = (shown.drawing ? indexDrawing(shown.drawing).ordered : []).filter(
+    ({ id, parent }) => shown.about[id]?.editable && rows.has(shown.about[id].word ?? "") && (box === null || parent === box),
+  );
   return steps.at(-1)?.id ?? null;
+}
+
+/** The places in the row of an activity. What is added after the activity itself is its first step. */
+function inActivity(definition: Definition, shown: Checked, node: DrawnNode, name: string): Placement[] {
+  // The node at the beginning of the box is the same activity.
+  const box = shown.about[node.parent ?? ""]?.id === shown.about[node.id]?.id ? node.parent : node.id;
+  const last = lastInRow(definition, shown, box);
+  const first: Placement = { label: last === null ? `In “${name}”` : `First in “${name}”`, place: { after: node.id }, inRow: true };
+  if (last === null || box === null) return [first];
+  const end: Placement = { label: `Last in “${name}”`, place: { after: last }, within: { id: box, name }, inRow: true };
+  return box === node.id ? [end, first] : [first, end];
 }
 
 /** Where a step can be added, the likeliest place first. */
@@ -68,7 +84,9 @@ export function placementsOf(definition: Definition, shown: Checked, selected: s
     const used = new Set(out.map((entry) => entry.on));
     const on = asksOutcome(definition, about) ? about.outcomes?.find((outcome) => !used.has(outcome)) : undefined;
     const way = out.length === 0 ? "After" : "On another way out of";
-    places.push({ label: `${way} “${about.name}”${on ? `, on ${on}` : ""}`, place: { after: selected, ...(on ? { on } : {}) }, ...workOf(selected) });
+    const isActivity = about.word === "activity" && node !== undefined;
+    if (isActivity) places.push(...inActivity(definition, shown, node, about.name));
+    places.push({ label: `${way} “${about.name}”${on ? `, on ${on}` : ""}`, place: { after: selected, ...(on ? { on } : {}) }, ...workOf(selected), ...(isActivity ? { inRow: false } : {}) });
   }
   const unconnected = { label: "Unconnected", place: {} };
   if (places.length > 0) return [...places, unconnected];
