@@ -113,7 +113,7 @@ impl Count {
 }
 
 /// The distance between two counts, in bytes.
-const APART: usize = 4 << 10;
+const APART: usize = 256;
 
 impl<'s> Places<'s> {
     /// Indexes a text. `names` are the names of its files, in the order of their numbers.
