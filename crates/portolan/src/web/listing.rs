@@ -112,7 +112,8 @@ fn line(service: &Service, id: &str, open: &BTreeMap<String, usize>) -> Line {
         warnings: sketch.faults.len() - errors,
         led: is_led(&sketch),
         // A definition with errors does not run, so that its commands need no trust.
-        untrusted: errors == 0 && library.definition(id).is_ok_and(|definition| service.untrusted(&definition).is_some()),
+        untrusted: errors == 0
+            && library.definition(id).is_ok_and(|definition| service.untrusted(&definition).is_some()),
         open_runs: roots.iter().filter_map(|root| open.get(root)).sum(),
         roots,
         fault: None,
