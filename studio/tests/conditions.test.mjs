@@ -140,6 +140,29 @@ inPage("a checkpoint says where its answers lead before it is added", async (pag
   assert.ok(changed().some((line) => line.includes("transitionTo: draft")), changed().join("\n"));
 });
 
+inPage("an activity that is selected has a person asked at its end, and its details name what that leads to", async (page) => {
+  const before = project.read(".flow/workflows/notes.yaml");
+  const hands = new Hands(page);
+  await hands.at("notes", "activity:publish");
+  await hands.key("a");
+  const dialog = page.locator("dialog[open]");
+  await dialog.getByRole("radio", { name: "Checkpoint (a person)" }).check();
+  assert.deepEqual(await dialog.getByLabel("Where").getByRole("option").allTextContents(), ["Last in “Publish”", "First in “Publish”"]);
+  await dialog.getByText("The answer “No” has “Publish” done again").waitFor();
+  await dialog.getByRole("radio", { name: "Activity" }).check();
+  assert.deepEqual(await dialog.getByLabel("Where").getByRole("option").allTextContents(), ["After “Publish”", "Unconnected"]);
+  await dialog.getByRole("radio", { name: "Checkpoint (a person)" }).check();
+  await dialog.getByLabel(/^Name/).fill("Was it sent");
+  await page.keyboard.press("Enter");
+  await hands.closed();
+  const leads = page.locator(".edge-list li");
+  await leads.filter({ hasText: "no" }).filter({ hasText: "Publish" }).waitFor();
+  await hands.save();
+  const { files } = await studio.ask("/definitions/notes");
+  assert.match(files[0].text, /id: send.*Was it sent.*transitionTo: publish/);
+  project.write(".flow/workflows/notes.yaml", before);
+});
+
 inPage("a review by an agent is added, reports and leads back, in one dialog", async (page, said) => {
   project.commit();
   const hands = new Hands(page);
@@ -182,6 +205,7 @@ inPage("a review in the last part leads back or ends the work, and is saved with
   const hands = new Hands(page);
   await hands.at("follow-up", "report.count");
   await hands.key("a");
+  await page.locator("dialog[open]").waitFor();
   await page.keyboard.type("Review the count");
   await page.keyboard.press("Tab");
   await page.keyboard.press("Tab");
@@ -232,6 +256,21 @@ inPage("what a change breaks is told before it is saved", async (page) => {
   await page.keyboard.press("Escape");
   await hands.closed();
   await hands.key("Control+z");
+});
+
+inPage("what is typed while a dialog still loads leads nowhere", async (page) => {
+  let send;
+  const held = new Promise((done) => (send = done));
+  await page.route("**/code.js", (route) => held.then(() => route.continue()));
+  await page.goto(studio.at("/definition/notes?node=draft.polish"));
+  await page.locator("[data-graph] .node").first().waitFor();
+  await page.locator("[data-graph]").focus();
+  await page.keyboard.press("i");
+  await page.keyboard.press("a");
+  await page.keyboard.type("i gi / gh");
+  send();
+  await page.locator("dialog[open]").waitFor();
+  assert.match(page.url(), /definition\/notes/);
 });
 
 inPage("what is typed right after a key is in the dialog, also in the first one", async (page) => {

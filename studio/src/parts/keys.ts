@@ -81,7 +81,7 @@ export function isTyping(event: Event): boolean {
 
 /** The keys of the whole page; a screen adds its own with `useKeys`. */
 export function useGlobalKeys(onHelp: () => void): void {
-  const leader = useRef(0);
+  const leader = useRef(-Infinity);
   useKeys((event) => {
     if (event.key === "?") onHelp();
     else if (event.key === "/") {
@@ -125,7 +125,8 @@ export function useKeys(onKey: (event: KeyboardEvent) => void): void {
         if (event.key === "Escape") leave(event);
         return;
       }
-      if (document.querySelector("dialog[open]")) return;
+      // What is typed while a dialog loads is for that.
+      if (document.querySelector("dialog[open], [data-coming]")) return;
       latest.current(event);
     };
     addEventListener("keydown", listen);

@@ -450,7 +450,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
           </>
         )}
       </section>
-      <Suspense fallback={null}>
+      <Suspense fallback={<i hidden data-coming />}>
       {ask && <AskDialog key={ask.is} ask={ask} definition={definition} shown={shown} placements={placements} operate={operate} onAsk={setAsk} onAdded={fillIn} />}
       {dialog === "save" && (
         <SaveDialog
