@@ -78,6 +78,7 @@ test("a step is added to an activity as its last or its first, and only an activ
     "a.one": { id: "a.one", name: "One", word: "step", editable: true },
     "a.two": { id: "a.two", name: "Two", word: "step", editable: true },
     "activity:b": { id: "b", name: "Empty", word: "activity", editable: true },
+    "activity:c": { id: "c", name: "Folded", word: "activity", editable: true },
   };
   const nodes = [
     { id: "activity:a", parent: null, kind: "activity", x: 0, y: 0 },
@@ -85,6 +86,7 @@ test("a step is added to an activity as its last or its first, and only an activ
     { id: "a.one", parent: "activity:a", kind: "task", x: 0, y: 2 },
     { id: "a.two", parent: "activity:a", kind: "task", x: 0, y: 3 },
     { id: "activity:b", parent: null, kind: "activity", x: 0, y: 4 },
+    { id: "activity:c", parent: null, kind: "activity", x: 0, y: 5, container: "folded" },
   ];
   const definition = { palette: [{ kind: "step", unplaced: "nowhere" }, { kind: "activity", unplaced: "unconnected" }] } as unknown as Definition;
   const shown = { about, drawing: { nodes, edges: [] }, edges: {} } as unknown as Checked;
@@ -96,6 +98,7 @@ test("a step is added to an activity as its last or its first, and only an activ
   ]);
   assert.deepEqual(of(step, "a").map(({ label }) => label), ["First in “Draft”", "Last in “Draft”"]);
   assert.deepEqual(of(step, "activity:b").map(({ label }) => label), ["In “Empty”"]);
+  assert.deepEqual(of(step, "activity:c").map(({ label }) => label), ["First in “Folded”"]);
   assert.deepEqual(of(activity, "activity:a").map(({ label }) => label), ["After “Draft”", "Unconnected"]);
 });
 

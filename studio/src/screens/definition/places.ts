@@ -54,7 +54,7 @@ function inActivity(definition: Definition, shown: Checked, node: DrawnNode, nam
   // The node at the beginning of the box is the same activity.
   const box = shown.about[node.parent ?? ""]?.id === shown.about[node.id]?.id ? node.parent : node.id;
   const last = lastInRow(definition, shown, box);
-  const first: Placement = { label: last === null ? `In “${name}”` : `First in “${name}”`, place: { after: node.id }, inRow: true };
+  const first: Placement = { label: last === null && node.container !== "folded" ? `In “${name}”` : `First in “${name}”`, place: { after: node.id }, inRow: true };
   if (last === null || box === null) return [first];
   const end: Placement = { label: `Last in “${name}”`, place: { after: last }, within: { id: box, name }, inRow: true };
   return box === node.id ? [end, first] : [first, end];
