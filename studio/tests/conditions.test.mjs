@@ -265,7 +265,12 @@ inPage("what is typed while a dialog still loads leads nowhere", async (page) =>
   await page.goto(studio.at("/definition/notes?node=draft.polish"));
   await page.locator("[data-graph] .node").first().waitFor();
   await page.locator("[data-graph]").focus();
-  await page.keyboard.press("i");
+  // As in the first moments of the page: no `g` was pressed before.
+  await page.evaluate(() => {
+    const early = new KeyboardEvent("keydown", { key: "i", bubbles: true });
+    Object.defineProperty(early, "timeStamp", { value: 100 });
+    document.querySelector("[data-graph]").dispatchEvent(early);
+  });
   await page.keyboard.press("a");
   await page.keyboard.type("i gi / gh");
   send();

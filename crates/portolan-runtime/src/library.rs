@@ -94,8 +94,8 @@ pub struct Library {
     given: NamedFiles,
     strictness: Strictness,
     external: Mutex<BTreeMap<String, PathBuf>>,
-    checked: Mutex<BTreeMap<String, CheckedDefinition>>,
-    sketches: Mutex<BTreeMap<String, KnownSketch>>,
+    checked: Known<Definition>,
+    sketches: Known<Sketch>,
     sources: Sources,
 }
 
@@ -145,8 +145,7 @@ impl Library {
     /// # Errors
     /// It is unknown, cannot be read, or has faults. The message lists all of them.
     pub fn definition(&self, id: &str) -> Result<Arc<Definition>, ServiceError> {
-        let known = lock(&self.checked).get(id).cloned();
-        if let Some((definition, _)) = known.filter(|(_, seen)| seen.is_current(self)) {
+        if let Some(definition) = self.current(&self.checked, id) {
             return Ok(definition);
         }
         let Examination { source, workflow, faults, family, .. } = self.examine(id, self.strictness)?;
@@ -161,6 +160,13 @@ impl Library {
         let definition = Definition::read(root, &find, workflow);
         lock(&self.checked).insert(id.to_owned(), (definition.clone(), Arc::new(family.seen)));
         Ok(definition)
+    }
+
+    /// Returns what was made of the definition called `id`, if all lookups would give the same now.
+    fn current<T>(&self, known: &Known<T>, id: &str) -> Option<Arc<T>> {
+        // The lock is released before any file is accessed.
+        let known = lock(known).get(id).cloned();
+        known.filter(|(_, seen)| seen.is_current(self)).map(|(made, _)| made)
     }
 
     /// Reads the workflow called `id` and what it runs, and checks it.
@@ -353,11 +359,8 @@ impl Library {
     }
 }
 
-/// A sound definition, and its lookups.
-type CheckedDefinition = (Arc<Definition>, Arc<Lookups>);
-
-/// A definition for viewing, and its lookups.
-type KnownSketch = (Arc<Sketch>, Arc<Lookups>);
+/// What was made of definitions, by their ids, each with the lookups during its reading.
+type Known<T> = Mutex<BTreeMap<String, (Arc<T>, Arc<Lookups>)>>;
 
 /// The result of reading and checking a workflow.
 struct Examination {

@@ -125,7 +125,7 @@ export function useKeys(onKey: (event: KeyboardEvent) => void): void {
         if (event.key === "Escape") leave(event);
         return;
       }
-      // What is typed while a dialog loads is for that.
+      // A dialog that still loads takes no keys yet, and they are not meant for the page.
       if (document.querySelector("dialog[open], [data-coming]")) return;
       latest.current(event);
     };

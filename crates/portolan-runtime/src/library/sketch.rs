@@ -64,16 +64,16 @@ impl Library {
     }
 
     /// Returns the definition called `id`. With `files` it is read as if these were its files: all that it has, and
-    /// possibly new activities. Without, it is only read again after a file of it has changed.
+    /// possibly new activities. Without, it is only read again after a file of it, or
+    /// of what it runs, has changed.
     ///
     /// # Errors
     /// It is unknown or cannot be read, or these cannot be its files.
     pub fn sketch(&self, id: &str, files: Option<Vec<NamedText>>) -> Result<Arc<Sketch>, ServiceError> {
-        let known = lock(&self.sketches).get(id).cloned().filter(|_| files.is_none());
-        if let Some((sketch, _)) = known.filter(|(_, seen)| seen.is_current(self)) {
+        let is_on_disk = files.is_none();
+        if is_on_disk && let Some(sketch) = self.current(&self.sketches, id) {
             return Ok(sketch);
         }
-        let is_on_disk = files.is_none();
         let mut family = self.family();
         let (on_disk, origin) = self.note(&mut family.seen, Lookup::Name { by: id.to_owned(), name: id.to_owned() })?;
         let source = match files {

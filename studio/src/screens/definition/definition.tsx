@@ -215,8 +215,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const tryIt = definition.dialect === "unknown" ? null : link.try(definition.id, { root });
   useKeys((event) => {
     if (event.key === "t" && tryIt) go(tryIt);
-    // What is typed while a dialog comes is for that.
-    if (!editable || ask) return;
+    if (!editable) return;
     if (event.key === "a") setAsk({ is: "add", kind: null });
     else if (event.key === "c" && edge) setAsk({ is: "connect", from: edge.from, edge: edge.id });
     else if (event.key === "c" && selected !== null) setAsk({ is: "connect", from: selected, edge: null });

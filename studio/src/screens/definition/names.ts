@@ -18,9 +18,9 @@ export function idOf(title: string, taken: ReadonlySet<string>): string {
   return id === "" ? "" : freeName(id, taken);
 }
 
-/** The kind that has a word which begins so. One letter again and again goes through all of its kinds. */
+/** The first kind with a word in its label that begins with `text`. The same letter, typed repeatedly, goes through all of its kinds. */
 export function choiceOf(kinds: Kind[], chosen: string, text: string): Kind | undefined {
-  const begin = (text: string) => kinds.filter(({ label }) => `${label} ${label.replaceAll(/\W+/g, " ")}`.toLowerCase().split(" ").some((word) => word.length > 1 && word.startsWith(text)));
+  const begin = (text: string) => kinds.filter(({ label }) => label.toLowerCase().split(/\W+/).some((word) => word.length > 1 && word.startsWith(text)));
   const [whole] = begin(text);
   const letter = text.charAt(0);
   if (whole && text.length > 1) return whole;

@@ -7,7 +7,7 @@ export interface Placement {
   work?: string;
   /** The activity that the step before it is in, with its name. */
   within?: { id: string; name: string };
-  /** Whether it is a place in a row of steps, or one that nothing in a row can have. Without it, it is either. */
+  /** `true`: only for steps that stand in a row. `false`: only for others. Absent: for both. */
   inRow?: boolean;
 }
 
@@ -52,10 +52,10 @@ function lastInRow(definition: Definition, shown: Checked, box: string | null = 
 /** The places in the row of an activity. What is added after the activity itself is its first step. */
 function inActivity(definition: Definition, shown: Checked, node: DrawnNode, name: string): Placement[] {
   // The node at the beginning of the box is the same activity.
-  const box = shown.about[node.parent ?? ""]?.id === shown.about[node.id]?.id ? node.parent : node.id;
+  const box = (shown.about[node.parent ?? ""]?.id === shown.about[node.id]?.id ? node.parent : null) ?? node.id;
   const last = lastInRow(definition, shown, box);
   const first: Placement = { label: last === null && node.container !== "folded" ? `In “${name}”` : `First in “${name}”`, place: { after: node.id }, inRow: true };
-  if (last === null || box === null) return [first];
+  if (last === null) return [first];
   const end: Placement = { label: `Last in “${name}”`, place: { after: last }, within: { id: box, name }, inRow: true };
   return box === node.id ? [end, first] : [first, end];
 }
