@@ -23,7 +23,8 @@ use sample::Sample;
 use server::Server;
 use tokio_postgres::NoTls;
 
-const CALLERS: [usize; 3] = [1, 16, 64];
+/// The callers, and the machines that they are spread over: each has a store of its own.
+const CALLERS: [(usize, usize); 4] = [(1, 1), (16, 1), (64, 1), (16, 16)];
 
 /// What every store of journals does at least: the move is stored if the run is where the caller supposes.
 const RAW: &str = "
@@ -45,17 +46,20 @@ fn main() {
     server.sql(RAW);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime needs nothing");
     println!(
-        "{:<24}{:>12}{:>12}{:>10}{:>12}{:>12}",
-        "callers", "raw /s", "store /s", "ratio", "raw p50 ms", "store p50 ms"
+        "{:<10}{:<14}{:>12}{:>12}{:>10}{:>12}{:>12}",
+        "callers", "machines", "raw /s", "store /s", "ratio", "raw p50 ms", "store p50 ms"
     );
-    for callers in CALLERS {
+    for (callers, machines) in CALLERS {
         let (mut raws, mut stores) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
             raws.push(runtime.block_on(raw(&server, callers, time)));
-            stores.push(runtime.block_on(appends(&server, callers, time)));
+            stores.push(runtime.block_on(appends(&server, callers, machines, time)));
         }
         let ((raw, raw_p50), (store, store_p50)) = (median(raws), median(stores));
-        println!("{callers:<24}{raw:>12.0}{store:>12.0}{:>10.2}{raw_p50:>12.3}{store_p50:>12.3}", store / raw);
+        println!(
+            "{callers:<10}{machines:<14}{raw:>12.0}{store:>12.0}{:>10.2}{raw_p50:>12.3}{store_p50:>12.3}",
+            store / raw
+        );
     }
     runtime.block_on(first_page(&server, if is_bench { 1_000_000 } else { 1_000 }));
     println!("medians of {rounds} rounds of {time:?} each");
@@ -119,14 +123,14 @@ fn store(server: &Server) -> Arc<dyn Store> {
 }
 
 /// Moves of as many runs as there are callers, each caller waiting for each of its moves.
-async fn appends(server: &Server, callers: usize, time: Duration) -> (f64, f64) {
-    let store = store(server);
-    let mut ids = Vec::new();
-    for _ in 0..callers {
-        ids.push(open(&*store).await);
+async fn appends(server: &Server, callers: usize, machines: usize, time: Duration) -> (f64, f64) {
+    let stores: Vec<_> = (0..machines).map(|_| store(server)).collect();
+    let mut runs = Vec::new();
+    for store in stores.iter().cycle().take(callers) {
+        runs.push((Arc::clone(store), open(&**store).await));
     }
     let begin = Instant::now();
-    let tasks: Vec<_> = ids.into_iter().map(|id| tokio::spawn(call(Arc::clone(&store), id, time))).collect();
+    let tasks: Vec<_> = runs.into_iter().map(|(store, id)| tokio::spawn(call(store, id, time))).collect();
     let mut latencies = Vec::new();
     for task in tasks {
         latencies.extend(task.await.expect("nobody panics"));

@@ -109,8 +109,8 @@ pub trait Store: Send + Sync {
     /// Lists runs, the one that moved last first.
     fn list(&self, filter: ListFilter) -> Reply<'_, Vec<Summary>>;
 
-    /// Returns a number that changes whenever anything is stored, by any handle. A watcher needs no read before it
-    /// changes. The number has no other meaning. `None` if the store has no such number.
+    /// Returns a number that changes whenever anything is stored, by any handle, and may change once more soon after. A
+    /// watcher needs no read before it changes. The number has no other meaning. `None` if the store has no such number.
     fn version(&self) -> Reply<'_, Option<u64>> {
         Box::pin(async { Ok(None) })
     }

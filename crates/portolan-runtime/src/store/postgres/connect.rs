@@ -37,8 +37,10 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(50);
 /// The number of the advisory lock of a migration: "Port".
 const MIGRATION_LOCK: i64 = 0x506f_7274;
-/// The schema, version by version. A released one is never edited: add another.
-const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
+/// The tables, version by version. A released one is never edited: add another, also where only a function changes.
+const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+/// Every migration makes them anew.
+const FUNCTIONS: &str = include_str!("schema/functions.sql");
 
 impl Database {
     pub(super) fn at(address: PostgresAddress, clock: Clock) -> Database {
@@ -98,7 +100,8 @@ impl Database {
         Trouble::Unread(unread).into_error(&self.address)
     }
 
-    async fn once<T>(
+    /// Does something with a connection, and does not repeat it.
+    pub(super) async fn once<T>(
         &self,
         job: &impl AsyncFn(&mut Object, u32) -> Result<T, Trouble>,
         attempt: u32,
@@ -191,6 +194,9 @@ async fn prepare(client: &mut Client, address: &PostgresAddress) -> Result<(), T
 async fn migrate(client: &mut Client, address: &PostgresAddress) -> Result<(), Trouble> {
     let transaction = client.transaction().await?;
     let done = check_version(transaction.client(), address).await?;
+    if done == MIGRATIONS.len() {
+        return Ok(());
+    }
     if done == 0 {
         transaction.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {}", address.schema)).await?;
         transaction.batch_execute("CREATE TABLE portolan_store (version INT NOT NULL)").await?;
@@ -199,6 +205,7 @@ async fn migrate(client: &mut Client, address: &PostgresAddress) -> Result<(), T
     for migration in &MIGRATIONS[done..] {
         transaction.batch_execute(migration).await?;
     }
+    transaction.batch_execute(FUNCTIONS).await?;
     let version = i32::try_from(MIGRATIONS.len()).expect("migrations are few");
     transaction.execute("UPDATE portolan_store SET version = $1", &[&version]).await?;
     transaction.commit().await?;

@@ -1,4 +1,4 @@
-//! Notifications of the server: every transaction that stores something sends one.
+//! Notifications of the server: whoever has stored something sends one.
 
 use std::future::poll_fn;
 use std::sync::Arc;

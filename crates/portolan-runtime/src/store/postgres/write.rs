@@ -66,7 +66,19 @@ pub(super) async fn create(
         return Err(StoreError::Taken);
     }
     shared.note_sealed(&last.id, sealed.is_some());
+    announce(&shared).await;
     Ok(())
+}
+
+/// Notifies the processes that wait for changes, on the channel that is named like the schema.
+async fn announce(shared: &SharedState) {
+    let notify = async |client: &mut Object, _| {
+        let statement = client.prepare_cached("SELECT pg_notify(current_schema(), '')").await?;
+        client.execute(&statement, &[]).await?;
+        Ok(())
+    };
+    // What was stored is on disk. Without a notification the others see it when they look next.
+    let _ = shared.database.once(&notify, 1).await;
 }
 
 pub(super) async fn keep_definition(
@@ -104,9 +116,13 @@ pub(super) async fn serve(shared: Arc<SharedState>, queue: Arc<Mutex<mpsc::Unbou
         }
         let (rows, replies): (Vec<_>, Vec<_>) = batch.into_iter().map(|append| (append.row, append.reply)).unzip();
         let answers = append(&shared, &rows).await.unwrap_or_else(|error| vec![Err(error); rows.len()]);
+        let is_news = answers.iter().any(Result::is_ok);
         for (reply, answer) in replies.into_iter().zip(answers) {
             // The caller may be gone; its request has been carried out nevertheless.
             let _ = reply.send(answer);
+        }
+        if is_news {
+            announce(&shared).await;
         }
     }
 }

@@ -1,0 +1,1 @@
+-- The tables are those of the second version. Only the functions changed.
