@@ -85,7 +85,8 @@ fn add(root: &CstRootNode, part: &Part) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Returns the differences between two texts, by lines and then by characters.
+/// Returns the differences between two texts, by lines and then by words and signs: by characters, a line that becomes a
+/// hundred would take a hundred times as long.
 fn inserted(before: &str, after: &str) -> Vec<Insertion> {
     let mut pieces: Vec<Insertion> = Vec::new();
     let mut at = 0;
@@ -96,7 +97,7 @@ fn inserted(before: &str, after: &str) -> Vec<Insertion> {
             text.split_inclusive('\n').skip(range.start).take(range.len()).collect()
         };
         let (old, new) = (of(before, old), of(after, new));
-        for change in TextDiff::from_chars(&old, &new).iter_all_changes() {
+        for change in TextDiff::from_slices(&words(&old), &words(&new)).iter_all_changes() {
             let text = change.value();
             match change.tag() {
                 ChangeTag::Equal => at += text.len(),
@@ -117,6 +118,19 @@ fn inserted(before: &str, after: &str) -> Vec<Insertion> {
         }
     }
     pieces
+}
+
+/// Splits a text into its words, and everything between them into single characters.
+fn words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let word = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(word.max(first.len_utf8()));
+        words.push(word);
+        rest = after;
+    }
+    words
 }
 
 /// Removes the inserted pieces from an unchanged text. Returns `None` if one of them is not there.
