@@ -9,12 +9,12 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 export const launch = (...more) =>
   chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", ...more],
+    args: ["--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--process-per-site", ...more],
   });
 
-/** A page in a context of its own; whatever it complains of is in `said`. */
-export async function open(browser, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+/** A page in a context of its own or, without `options`, in a given one; whatever it complains of is in `said`. */
+export async function open(browser, options, given) {
+  const context = (!options && given) || (await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options }));
   const page = await context.newPage();
   const said = [];
   page.on("console", (message) => message.type() === "error" && !/Failed to load resource|ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/.test(message.text()) && said.push(message.text()));

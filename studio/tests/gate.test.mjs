@@ -4,7 +4,7 @@ import { soundIn } from "./browser.mjs";
 import { atOwnAddress } from "./front.mjs";
 import { authenticator, enrol, inTerminal } from "./passkeys.mjs";
 import { Client } from "./project.mjs";
-import { inPage, picture, prepare, project, studio } from "./suite.mjs";
+import { APART, inPage, picture, prepare, project, studio } from "./suite.mjs";
 
 const TOOL = "<b>pay</b>";
 const SERVER = `
@@ -77,7 +77,7 @@ const atGate = (name, run) =>
     } finally {
       client.end();
     }
-  });
+  }, APART);
 
 atGate("without a passkey there are only the commands", async (page, client, complaints) => {
   const token = await client.parks({ amount: 101 });

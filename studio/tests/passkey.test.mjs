@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { soundIn } from "./browser.mjs";
 import { atOwnAddress } from "./front.mjs";
 import { authenticator, enrolling, inTerminal } from "./passkeys.mjs";
-import { inPage, picture, prepare, project, studio } from "./suite.mjs";
+import { APART, inPage, picture, prepare, project, studio } from "./suite.mjs";
 
 prepare((project) => {
   const release = {
@@ -57,7 +57,7 @@ inPage("a studio does not enrol passkeys: a terminal begins that", async (page, 
   await soundIn(page, complaints, "no enrolment");
   await page.goto(at("/project"));
   await page.locator(".project-facts").getByText("portolan people passkey").waitFor();
-});
+}, APART);
 
 inPage("without a passkey there is only the terminal, and how to get one", async (page, complaints) => {
   await atOwnAddress(page.context());
@@ -68,7 +68,7 @@ inPage("without a passkey there is only the terminal, and how to get one", async
   assert.match(await card.textContent(), /answer in your terminal.*portolan people passkey/s);
   assert.equal(await card.locator("form").count(), 0);
   await soundIn(page, complaints, "no passkey");
-});
+}, APART);
 
 inPage("a passkey is enrolled by keyboard, once a terminal has begun it", async (page, complaints) => {
   await atOwnAddress(page.context());
@@ -111,7 +111,7 @@ inPage("a passkey is enrolled by keyboard, once a terminal has begun it", async 
   }
   await page.goto(at("/project"));
   await page.locator(".project-facts").getByText("1 passkey", { exact: true }).waitFor();
-});
+}, APART);
 
 inPage("a device with a passkey that is enrolled makes no second one, and the end of the command is told", async (page) => {
   await atOwnAddress(page.context());
@@ -125,7 +125,7 @@ inPage("a device with a passkey that is enrolled makes no second one, and the en
     command.end();
   }
   await page.getByRole("heading", { name: "The command in the terminal has ended" }).waitFor({ timeout: 15_000 });
-});
+}, APART);
 
 inPage("a passkey confirms an answer, and the run goes on; what it has signed counts once", async (page, complaints) => {
   await atOwnAddress(page.context());
@@ -164,7 +164,7 @@ inPage("a passkey confirms an answer, and the run goes on; what it has signed co
   assert.equal((await studio.post(`/runs/${other}/answer`, answer)).error.code, "unknown_challenge");
   assert.ok(await isWaiting(other));
   await device.keep();
-});
+}, APART);
 
 inPage("each way to fail is told, and the next try succeeds", async (page, complaints) => {
   await atOwnAddress(page.context());
@@ -204,7 +204,7 @@ inPage("each way to fail is told, and the next try succeeds", async (page, compl
   await page.getByRole("status").filter({ hasText: "was answered" }).waitFor();
   assert.equal(await isWaiting(run), false);
   await device.keep();
-});
+}, APART);
 
 inPage("a device without the passkey confirms nothing", async (page) => {
   await atOwnAddress(page.context());
@@ -219,7 +219,7 @@ inPage("a device without the passkey confirms nothing", async (page) => {
   await card.getByRole("alert").waitFor({ timeout: 15_000 });
   assert.match(await card.getByRole("alert").textContent(), /none of the passkeys that are enrolled|took too long/);
   assert.ok(await isWaiting(run));
-});
+}, APART);
 
 inPage("a question that was answered in a terminal meanwhile is not answered again", async (page) => {
   await atOwnAddress(page.context());
@@ -236,7 +236,7 @@ inPage("a question that was answered in a terminal meanwhile is not answered aga
   await card.waitFor({ state: "detached" });
   assert.equal(await isWaiting(run), false);
   await device.keep();
-});
+}, APART);
 
 inPage("a browser without passkeys has the command, and says why", async (page, complaints) => {
   await atOwnAddress(page.context());
@@ -249,7 +249,7 @@ inPage("a browser without passkeys has the command, and says why", async (page, 
   assert.ok((await card.locator(".command").first().textContent()).includes(`portolan runs answer ${run} --project ${project.path} passed`));
   assert.equal(await card.locator("form").count(), 0);
   await soundIn(page, complaints, "no WebAuthn");
-});
+}, APART);
 
 inPage("under the address of the machine a link leads to localhost, with the token and without showing it", async (page, complaints) => {
   await atOwnAddress(page.context());
@@ -264,7 +264,7 @@ inPage("under the address of the machine a link leads to localhost, with the tok
   await page.keyboard.press("Enter");
   await card.getByRole("button", { name: "Answer…" }).waitFor();
   assert.equal(await page.evaluate(() => location.href), `http://localhost:${studio.port}/#/inbox`);
-});
+}, APART);
 
 inPage("the terminal stays the other way beside the form", async (page) => {
   await atOwnAddress(page.context());
@@ -273,7 +273,7 @@ inPage("the terminal stays the other way beside the form", async (page) => {
   const card = cardOf(page, run);
   await card.getByText("In a terminal instead").click();
   assert.deepEqual((await card.locator(".command").allTextContents()).map((command) => command.trim()), [`portolan runs answer ${run} --project ${project.path} passed`, `portolan runs answer ${run} --project ${project.path} cancelled`]);
-});
+}, APART);
 
 inPage("a studio that only shows asks for no passkey", async (page, complaints) => {
   await atOwnAddress(page.context());
@@ -289,4 +289,4 @@ inPage("a studio that only shows asks for no passkey", async (page, complaints) 
   } finally {
     await shows.kill();
   }
-});
+}, APART);

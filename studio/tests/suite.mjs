@@ -15,6 +15,8 @@ const pictures = process.env.PICTURES && resolve(process.env.PICTURES);
 export let browser;
 export let project;
 export let studio;
+/** The context that the tests of a file share. */
+let shared;
 
 /** Begins with a project that `fill` puts definitions into; the browser is given `words` besides. */
 export function prepare(fill, ...words) {
@@ -33,17 +35,30 @@ export function prepare(fill, ...words) {
   });
 }
 
-/** Runs a test in a page of its own, which must have nothing to complain of. */
+/** For a test that needs a context of its own. */
+export const APART = {};
+
+/** Runs a test in a page of its own, which must have nothing to complain of. With `options` it has a context of its own, too. */
 export function inPage(name, run, options) {
   test(name, async (t) => {
-    const { context, page, said } = await open(browser, options);
+    // Where another page of the context stays open, the browser has the page's scripts compiled already.
+    if (!options) shared ??= (await open(browser)).context;
+    const { context, page, said } = await open(browser, options, shared);
     try {
       await run(page, said, t);
       assert.deepEqual(said, []);
     } finally {
-      await context.close();
+      if (options) await context.close();
+      else await emptied(page);
     }
   });
+}
+
+/** Takes away what a test leaves in the shared context. */
+async function emptied(page) {
+  if (/^http/.test(page.url())) await page.evaluate(() => localStorage.clear()).catch(() => {});
+  const [, ...opened] = shared.pages();
+  for (const page of opened) await page.close();
 }
 
 export async function picture(page, name) {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { open, soundIn } from "./browser.mjs";
 import { front } from "./front.mjs";
-import { browser, inPage, prepare, project, studio } from "./suite.mjs";
+import { APART, browser, inPage, prepare, project, studio } from "./suite.mjs";
 
 const small = { name: "Small", nodes: { start: { type: "start" }, one: { type: "task" }, two: { type: "task" }, three: { type: "task" }, done: { type: "end", result: "success" } }, edges: [{ from: "start", to: "one" }, { from: "one", to: "two" }, { from: "two", to: "three" }, { from: "three", to: "done" }] };
 
@@ -55,7 +55,7 @@ inPage("seven tabs share one stream, each shows what an agent does, and another 
   } finally {
     agent.end();
   }
-});
+}, APART);
 
 inPage("the server is away for a while: every tab says so, and shows what happened meanwhile", async (page) => {
   const agent = await project.agent().begin();
@@ -82,7 +82,7 @@ inPage("the server is away for a while: every tab says so, and shows what happen
     agent.end();
     between.close();
   }
-});
+}, APART);
 
 inPage("the token leaves the address at once, and a reload needs it no more", async (page) => {
   await page.goto(studio.at("/inbox"));
@@ -91,7 +91,7 @@ inPage("the token leaves the address at once, and a reload needs it no more", as
   await page.reload();
   await page.getByText("Nobody waits for you").waitFor();
   assert.equal(await page.evaluate(() => location.hash), "#/inbox");
-});
+}, APART);
 
 inPage("a wrong token, and none at all, are told with what to do", async (page, said) => {
   for (const fragment of ["#/definition/small", "#/definition/small&token=wrong"]) {
@@ -108,7 +108,7 @@ inPage("a wrong token, and none at all, are told with what to do", async (page, 
   await page.getByLabel("The address that was printed last").fill(`${studio.page}#token=${studio.token}`);
   await page.keyboard.press("Enter");
   await page.locator(".node").first().waitFor();
-});
+}, APART);
 
 inPage("a token that is pasted into an open tab is never read as a name, nor sent in an address", async (page) => {
   const asked = [];
@@ -124,7 +124,7 @@ inPage("a token that is pasted into an open tab is never read as a name, nor sen
   await page.locator(".node").first().waitFor();
   assert.ok(asked.length > 3);
   assert.deepEqual(asked.filter((address) => address.split("#")[0].includes(studio.token) || /token/.test(address.split("#")[0])), []);
-});
+}, APART);
 
 test("the address of a new start, given to each of two tabs, connects both", async () => {
   let restarted = await project.studio();
