@@ -144,7 +144,7 @@ fn deep_texts_are_refused_and_long_ones_are_not() {
         ("output[:", "]"),
         ("isinstance(1, ", ")"),
         ("sorted([], key=", ")"),
-        ("(1 or 1 and not 1 < 1 + 1 * -1 ** ", ")"),
+        ("(1 or 1 and not 1 < 1 + 1 * -", ")"),
     ];
     for (open, close) in nesting {
         for bytes in [1_000, 30_000] {
@@ -164,7 +164,7 @@ fn deep_texts_are_refused_and_long_ones_are_not() {
 /// As deep as it is read it is evaluated too, on the small stack that a test has.
 #[test]
 fn what_is_read_is_not_too_deep_to_be_evaluated() {
-    let rank = |inner: &str| format!("(0 or 1 and not 0 == 0 + 1 * 1 ** {inner})");
+    let rank = |inner: &str| format!("(0 or 1 and not 0 == 0 + 1 * -{inner})");
     // Inside of it all, a value is printed that is as deep as values may be.
     let deep = (0..190).fold(json!(1), |inner, _| json!([inner]));
     let deepest = |wrap: &dyn Fn(&str) -> String| {
@@ -228,10 +228,11 @@ fn as_an_expression_among_others() {
     // JSONata says no of a list of zeros, and Python yes.
     assert_eq!(expr("output").holds(&Scope::of(&root)), Ok(true));
     assert_eq!(expr("set()").holds(&Scope::of(&root)), Ok(false));
-    assert_eq!(expr("zip()").holds(&Scope::of(&root)), Ok(true));
     assert_eq!(expr("1 == 2").text(), "1 == 2");
     assert_eq!(expr("len(output)").eval(&Scope::of(&root)), Ok(Some(json!(2))));
-    for (text, heavy) in [("any(x for x in output)", true), ("len(range(9))", true), ("sorted(output)[0] > 1", false)] {
+    for (text, heavy) in
+        [("any(x for x in output)", true), ("[x for x in output]", true), ("sorted(output)[0] > 1", false)]
+    {
         assert_eq!((expr(text).is_heavy(), expr(text).looks_back()), (heavy, false), "{text}");
     }
 }
@@ -245,19 +246,17 @@ fn expression() -> impl Strategy<Value = String> {
             &["None", "True", "0", "-1", "3", "2.5", "1e300", "9223372036854775807", "''", "'aé b'"][..]
         )
         .prop_map(str::to_owned),
-        prop::sample::select(&["[]", "{}", "()", "set()", "range(3)", "'%s'", "{'a': 1}", "[3, 1]"][..])
-            .prop_map(str::to_owned),
+        prop::sample::select(&["[]", "{}", "()", "set()", "'%s'", "{'a': 1}", "[3, 1]"][..]).prop_map(str::to_owned),
     ];
     leaf.prop_recursive(4, 40, 3, |inner| {
         let one = inner.clone();
-        let functions = "len str int float bool abs min max sum sorted list dict set tuple any all round range zip \
-                         enumerate reversed";
+        let functions = "len str int float bool abs min max sum sorted list dict set tuple any all";
         let functions: Vec<&str> = functions.split_whitespace().collect();
-        let methods = "lower upper title capitalize strip split splitlines isdigit isalpha isupper keys values items";
+        let methods = "lower upper strip split splitlines isdigit isalpha isupper keys values items";
         let methods: Vec<&str> = methods.split_whitespace().collect();
         let asking = "count find index get startswith endswith join split strip";
         let asking: Vec<&str> = asking.split_whitespace().collect();
-        let operators = "+ - * / // ** == != < <= > >= in and or";
+        let operators = "+ - * / // == != < <= > >= in and or";
         let mut operators: Vec<&str> = operators.split_whitespace().collect();
         operators.push("not in");
         prop_oneof![

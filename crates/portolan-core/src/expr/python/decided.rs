@@ -2,19 +2,22 @@
 
 use serde_json::Value;
 
-use super::tree::{Literal, Node, Relation, Sign, Trailer};
+use super::tree::{Node, Operator, Trailer, Unary};
 use crate::expr::truth::{Comparison, Side, Truth};
 
 /// Returns the comparisons that decide the truth of an expression.
 pub(super) fn truth(node: &Node) -> Option<Truth> {
     match node {
-        Node::All(parts) => parts.iter().map(truth).collect::<Option<Vec<_>>>().map(Truth::All),
-        Node::Any(parts) => parts.iter().map(truth).collect::<Option<Vec<_>>>().map(Truth::Any),
-        Node::Not(inner) => Some(Truth::Not(Box::new(truth(inner)?))),
-        Node::Compare(first, rest) => {
+        Node::Unary(Unary::Not, inner) => Some(Truth::Not(Box::new(truth(inner)?))),
+        Node::Chain(first, rest) if matches!(rest[..], [(Operator::And | Operator::Or, _), ..]) => {
+            let parts = [&**first].into_iter().chain(rest.iter().map(|(_, node)| node));
+            let parts = parts.map(truth).collect::<Option<Vec<_>>>()?;
+            Some(if rest[0].0 == Operator::And { Truth::All(parts) } else { Truth::Any(parts) })
+        }
+        Node::Chain(first, rest) => {
             let mut left = &**first;
-            let compared = rest.iter().map(|(relation, right)| {
-                let compared = compare(left, *relation, right);
+            let compared = rest.iter().map(|(operator, right)| {
+                let compared = compare(left, *operator, right);
                 left = right;
                 compared
             });
@@ -25,20 +28,12 @@ pub(super) fn truth(node: &Node) -> Option<Truth> {
     }
 }
 
-fn compare(left: &Node, relation: Relation, right: &Node) -> Option<Truth> {
-    let (part, relation, literal) = match (literal(left), literal(right)) {
-        (None, Some(literal)) => (left, relation, literal),
-        (Some(literal), None) => (right, turned(relation), literal),
+fn compare(left: &Node, operator: Operator, right: &Node) -> Option<Truth> {
+    let comparison = comparison(operator)?;
+    let (part, comparison, literal) = match (literal(left), literal(right)) {
+        (None, Some(literal)) => (left, comparison, literal),
+        (Some(literal), None) => (right, turned(comparison), literal),
         _ => return None,
-    };
-    let comparison = match relation {
-        Relation::Equal => Comparison::Equal,
-        Relation::Unequal => Comparison::Unequal,
-        Relation::Less => Comparison::Less,
-        Relation::LessEqual => Comparison::LessEqual,
-        Relation::Greater => Comparison::Greater,
-        Relation::GreaterEqual => Comparison::GreaterEqual,
-        Relation::In | Relation::NotIn | Relation::Is | Relation::IsNot => return None,
     };
     // Strings are not ordered like numbers.
     if comparison.is_relation() && !literal.is_number() {
@@ -47,26 +42,36 @@ fn compare(left: &Node, relation: Relation, right: &Node) -> Option<Truth> {
     Some(Truth::Compare(Side::Path(vec![spelled(part)?]), comparison, Side::Literal(literal)))
 }
 
-/// Returns the relation with its sides swapped.
-fn turned(relation: Relation) -> Relation {
-    match relation {
-        Relation::Less => Relation::Greater,
-        Relation::LessEqual => Relation::GreaterEqual,
-        Relation::Greater => Relation::Less,
-        Relation::GreaterEqual => Relation::LessEqual,
-        other => other,
+fn comparison(operator: Operator) -> Option<Comparison> {
+    match operator {
+        Operator::Equal => Some(Comparison::Equal),
+        Operator::Unequal => Some(Comparison::Unequal),
+        Operator::Less => Some(Comparison::Less),
+        Operator::LessEqual => Some(Comparison::LessEqual),
+        Operator::Greater => Some(Comparison::Greater),
+        Operator::GreaterEqual => Some(Comparison::GreaterEqual),
+        _ => None,
+    }
+}
+
+/// Returns the comparison with its sides swapped.
+fn turned(comparison: Comparison) -> Comparison {
+    match comparison {
+        Comparison::Less => Comparison::Greater,
+        Comparison::LessEqual => Comparison::GreaterEqual,
+        Comparison::Greater => Comparison::Less,
+        Comparison::GreaterEqual => Comparison::LessEqual,
+        Comparison::Equal | Comparison::Unequal => comparison,
     }
 }
 
 /// Returns the value of a literal. `True` and `False` are the numbers 1 and 0, as in Python.
 fn literal(node: &Node) -> Option<Value> {
     match node {
-        Node::Literal(Literal::None) => Some(Value::Null),
-        Node::Literal(Literal::Bool(truth)) => Some(Value::from(u8::from(*truth))),
-        Node::Literal(Literal::Int(int)) => i64::try_from(*int).ok().map(Value::from),
-        Node::Literal(Literal::Float(float)) => serde_json::Number::from_f64(*float).map(Value::Number),
-        Node::Literal(Literal::Text(text)) => Some(Value::from(text.as_str())),
-        Node::Sign(Sign::Minus, inner) => match literal(inner)? {
+        Node::Literal(Value::Bool(truth)) => Some(Value::from(u8::from(*truth))),
+        Node::Literal(Value::Number(number)) if number.is_u64() => number.as_i64().map(Value::from),
+        Node::Literal(value) => Some(value.clone()),
+        Node::Unary(Unary::Minus, inner) => match literal(inner)? {
             Value::Number(number) if number.is_i64() => number.as_i64()?.checked_neg().map(Value::from),
             Value::Number(number) => serde_json::Number::from_f64(-number.as_f64()?).map(Value::Number),
             _ => None,
@@ -78,21 +83,17 @@ fn literal(node: &Node) -> Option<Value> {
 /// Returns the spelling of a part that has the same value wherever it occurs in the expression.
 fn spelled(node: &Node) -> Option<String> {
     match node {
-        Node::Name(name) => Some(name.name.clone()),
-        Node::Literal(Literal::Text(text)) => Some(format!("{text:?}")),
-        Node::Literal(Literal::Int(int)) => Some(int.to_string()),
-        Node::Call(call) if call.key.is_none() => {
-            let arguments = call.arguments.iter().map(|argument| match argument.name {
-                None => spelled(&argument.value),
-                Some(_) => None,
-            });
-            let arguments = arguments.collect::<Option<Vec<_>>>()?;
-            Some(format!("{}({})", call.function.word(), arguments.join(", ")))
+        Node::Name(name) => Some(name.clone()),
+        Node::Literal(Value::String(text)) => Some(format!("{text:?}")),
+        Node::Literal(Value::Number(number)) if !number.is_f64() => Some(number.to_string()),
+        Node::Call(function, arguments) => {
+            let arguments = arguments.iter().map(|argument| spelled(argument.as_ref()?));
+            Some(format!("{}({})", function.word, arguments.collect::<Option<Vec<_>>>()?.join(", ")))
         }
         Node::Trailed(value, trailers) => {
             let trailers = trailers.iter().map(|trailer| match trailer {
                 Trailer::Index(index) => Some(format!("[{}]", spelled(index)?)),
-                Trailer::Method(method, arguments) if arguments.is_empty() => Some(format!(".{}()", method.word())),
+                Trailer::Method(method, arguments) if arguments.is_empty() => Some(format!(".{}()", method.word)),
                 Trailer::Method(..) | Trailer::Slice(_) => None,
             });
             Some(format!("{}{}", spelled(value)?, trailers.collect::<Option<String>>()?))

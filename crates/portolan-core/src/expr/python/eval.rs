@@ -4,15 +4,12 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use super::compare;
-use super::functions;
-use super::meter::{Error, Meter, Run};
-use super::methods;
-use super::number::{Number, arithmetic};
-use super::sequence;
-use super::tree::{
-    Clause, Comprehension, ComprehensionOutput, Literal, Name, Node, Operator, Relation, Sign, Target, Trailer,
-};
-use super::value::{Kind, Val, dict, set};
+use super::functions::Callable;
+use super::meter::{Meter, Run, raise, type_error, value_error};
+use super::number::{Number, in_range};
+use super::operate::{item, operate, slice};
+use super::tree::{Clause, Comprehension, Node, Operator, Shape, Trailer, Unary};
+use super::value::Val;
 use crate::expr::Scope;
 use crate::expr::jsonata::quoted;
 
@@ -35,25 +32,24 @@ impl<'a> Evaluation<'a> {
     pub(super) fn value(&self, node: &'a Node) -> Run<Val<'a>> {
         self.meter.step()?;
         match node {
-            Node::Literal(literal) => Ok(value_of(literal)),
+            Node::Literal(literal) => Ok(Val::of(literal)),
             Node::Name(name) => self.name(name),
-            Node::List(items) => self.values(items).map(Val::list),
-            Node::Tuple(items) => self.values(items).map(Val::tuple),
-            Node::Set(items) => self.set(items),
-            Node::Dict(members) => self.dict(members),
-            Node::Comprehension(comprehension) => self.comprehension(comprehension),
-            Node::Trailed(value, trailers) => self.trailed(value, trailers),
-            Node::Call(call) => functions::call(self, call),
-            Node::IsInstance(value, types) => {
-                let value = self.value(value)?;
-                Ok(Val::Bool(types.iter().any(|wanted| value.is(*wanted))))
+            Node::Function(function) => Ok(Val::Function(function)),
+            Node::Items(shape, items) => {
+                self.meter.items(items.len())?;
+                let items = items.iter().map(|item| self.value(item)).collect::<Run<Vec<_>>>()?;
+                Val::made(*shape, items, &self.meter)
             }
-            Node::Sign(sign, value) => self.signed(*sign, value),
-            Node::Not(value) => Ok(Val::Bool(!self.value(value)?.truth())),
-            Node::Arithmetic(first, rest) => self.arithmetic(first, rest),
-            Node::Compare(first, rest) => self.compare(first, rest),
-            Node::All(parts) => self.first(parts, false),
-            Node::Any(parts) => self.first(parts, true),
+            Node::Comprehension(comprehension) => self.comprehension(comprehension),
+            Node::Call(function, arguments) => self.call(function, None, arguments),
+            Node::Trailed(value, trailers) => self.trailed(value, trailers),
+            Node::Unary(Unary::Not, value) => Ok(Val::Bool(!self.value(value)?.truth())),
+            Node::Unary(sign, value) => self.signed(*sign, value),
+            Node::Chain(first, rest) => match rest.first() {
+                Some((Operator::Or | Operator::And, _)) => self.decide(first, rest),
+                Some((operator, _)) if operator.is_arithmetic() => self.compute(first, rest),
+                _ => self.compare(first, rest),
+            },
             Node::Choose(choice) => match self.value(&choice.condition)?.truth() {
                 true => self.value(&choice.then),
                 false => self.value(&choice.otherwise),
@@ -61,124 +57,43 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn name(&self, Name { name, .. }: &'a Name) -> Run<Val<'a>> {
-        let bound = self.bound.borrow();
-        if let Some((_, value)) = bound.iter().rev().find(|(bound, _)| bound == name) {
+    fn name(&self, name: &str) -> Run<Val<'a>> {
+        if let Some((_, value)) = self.bound.borrow().iter().rev().find(|(bound, _)| *bound == name) {
             return Ok(value.clone());
         }
         match self.scope.name(name) {
             Some(value) => Ok(Val::of(value)),
-            None => Error::Name.raise(format!("{} has no value here", quoted(name))),
+            None => raise("NameError", format!("{} has no value here", quoted(name))),
         }
     }
 
-    fn values(&self, nodes: &'a [Node]) -> Run<Vec<Val<'a>>> {
-        self.meter.items(nodes.len())?;
-        nodes.iter().map(|node| self.value(node)).collect()
-    }
-
-    fn set(&self, items: &'a [Node]) -> Run<Val<'a>> {
-        let items = self.values(items)?;
-        set(items, &self.meter).map(|set| Val::Set(set.into()))
-    }
-
-    fn dict(&self, members: &'a [(Node, Node)]) -> Run<Val<'a>> {
-        let members = members.iter().map(|(key, value)| Ok((self.value(key)?, self.value(value)?)));
-        dict(members.collect::<Run<Vec<_>>>()?, &self.meter)
-    }
-
-    /// Returns the first value whose truth is `wanted`, or else the last.
-    fn first(&self, parts: &'a [Node], wanted: bool) -> Run<Val<'a>> {
-        let mut last = Val::Bool(!wanted);
-        for part in parts {
-            last = self.value(part)?;
-            if last.truth() == wanted {
-                break;
-            }
-        }
-        Ok(last)
-    }
-
-    fn signed(&self, sign: Sign, value: &'a Node) -> Run<Val<'a>> {
+    fn signed(&self, sign: Unary, value: &'a Node) -> Run<Val<'a>> {
         let value = self.value(value)?;
-        match (sign, Number::of(&value)) {
-            (Sign::Plus, Some(number)) => Ok(number.value()),
-            (Sign::Minus, Some(Number::Float(float))) => Ok(Val::Float(-float)),
-            (Sign::Minus, Some(number)) => arithmetic(Operator::Subtract, Number::Int(0), number).map(Number::value),
-            (_, None) => Error::Type.raise(format!("a sign must be before a number, and this is `{}`", value.kind())),
+        match Number::of(&value) {
+            Some(number) if sign == Unary::Plus => Ok(number.value()),
+            Some(Number::Float(float)) => Ok(Val::Float(-float)),
+            Some(Number::Int(int)) => in_range(int.checked_neg()).map(Val::Int),
+            None => type_error(format!("a sign must be before a number, and this is `{}`", value.kind())),
         }
     }
 
-    fn arithmetic(&self, first: &'a Node, rest: &'a [(Operator, Node)]) -> Run<Val<'a>> {
+    /// Evaluates a chain of `or`s or `and`s: the first value that decides it, or else the last.
+    fn decide(&self, first: &'a Node, rest: &'a [(Operator, Node)]) -> Run<Val<'a>> {
         let mut value = self.value(first)?;
         for (operator, node) in rest {
-            let right = self.value(node)?;
-            value = self.operation(*operator, &value, &right)?;
+            if value.truth() == (*operator == Operator::Or) {
+                break;
+            }
+            value = self.value(node)?;
         }
         Ok(value)
     }
 
-    /// Applies one arithmetic operator.
-    pub(super) fn operation(&self, operator: Operator, left: &Val<'a>, right: &Val<'a>) -> Run<Val<'a>> {
-        self.meter.step()?;
-        if let (Some(left), Some(right)) = (Number::of(left), Number::of(right)) {
-            return arithmetic(operator, left, right).map(Number::value);
-        }
-        match (operator, left, right) {
-            (Operator::Add, Val::Text(left), Val::Text(right)) => {
-                self.meter.text(left.len() + right.len())?;
-                Ok(Val::text([&**left, &**right].concat()))
-            }
-            (Operator::Add, Val::List(_), Val::List(_)) => self.joined(left, right).map(Val::list),
-            (Operator::Add, Val::Tuple(_), Val::Tuple(_)) => self.joined(left, right).map(Val::tuple),
-            (Operator::Multiply, Val::Text(_) | Val::List(_) | Val::Tuple(_), Val::Int(_) | Val::Bool(_)) => {
-                sequence::repeated(left, times(right), &self.meter)
-            }
-            (Operator::Multiply, Val::Int(_) | Val::Bool(_), Val::Text(_) | Val::List(_) | Val::Tuple(_)) => {
-                sequence::repeated(right, times(left), &self.meter)
-            }
-            (Operator::Remainder, Val::Text(_), _) => {
-                Error::Type.raise("text with embedded values is not supported: join the parts with `+`")
-            }
-            (Operator::Subtract, _, _) => self.difference(left, right),
-            _ => not_for(operator, left, right),
-        }
-    }
-
-    fn joined(&self, left: &Val<'a>, right: &Val<'a>) -> Run<Vec<Val<'a>>> {
-        let mut items = left.items(&self.meter)?;
-        items.extend(right.items(&self.meter)?);
-        self.meter.items(items.len())?;
-        Ok(items)
-    }
-
-    /// Computes the set difference.
-    fn difference(&self, left: &Val<'a>, right: &Val<'a>) -> Run<Val<'a>> {
-        let other = match left {
-            // The keys of a dict accept any iterable as the right side.
-            Val::Series(_) if right.as_set(&self.meter).is_none() => {
-                right.items(&self.meter).ok().map(|items| set(items, &self.meter).map(std::rc::Rc::new))
-            }
-            // A set accepts only sets and set-like values.
-            _ => right.as_set(&self.meter),
-        };
-        match (left.as_set(&self.meter), other) {
-            (Some(left), Some(other)) => {
-                let (left, other) = (left?, other?);
-                self.meter.items(left.len())?;
-                let kept = left.iter().filter(|(key, _)| !other.contains_key(*key));
-                let kept: super::value::Set<'a> = kept.map(|(key, item)| (key.clone(), item.clone())).collect();
-                Ok(Val::Set(kept.into()))
-            }
-            _ => not_for(Operator::Subtract, left, right),
-        }
-    }
-
-    fn compare(&self, first: &'a Node, rest: &'a [(Relation, Node)]) -> Run<Val<'a>> {
+    fn compare(&self, first: &'a Node, rest: &'a [(Operator, Node)]) -> Run<Val<'a>> {
         let mut left = self.value(first)?;
-        for (relation, node) in rest {
+        for (operator, node) in rest {
             let right = self.value(node)?;
-            if !compare::holds(*relation, &left, &right, &self.meter)? {
+            if !compare::holds(*operator, &left, &right, &self.meter)? {
                 return Ok(Val::Bool(false));
             }
             left = right;
@@ -186,88 +101,92 @@ impl<'a> Evaluation<'a> {
         Ok(Val::Bool(true))
     }
 
+    fn compute(&self, first: &'a Node, rest: &'a [(Operator, Node)]) -> Run<Val<'a>> {
+        let mut value = self.value(first)?;
+        for (operator, node) in rest {
+            value = operate(*operator, &value, &self.value(node)?, &self.meter)?;
+        }
+        Ok(value)
+    }
+
     fn trailed(&self, value: &'a Node, trailers: &'a [Trailer]) -> Run<Val<'a>> {
         let mut value = self.value(value)?;
         for trailer in trailers {
             self.meter.step()?;
             value = match trailer {
-                Trailer::Index(index) => sequence::item(&value, &self.value(index)?, &self.meter)?,
-                Trailer::Slice(bounds) => self.slice(&value, bounds)?,
-                Trailer::Method(method, arguments) => methods::call(self, &value, *method, arguments)?,
+                Trailer::Index(index) => item(&value, &self.value(index)?, &self.meter)?,
+                Trailer::Slice(bounds) => {
+                    let bounds = bounds.each_ref().map(|bound| bound.as_ref().map(|node| self.value(node)).transpose());
+                    let [start, stop, step] = bounds;
+                    slice(&value, [start?, stop?, step?], &self.meter)?
+                }
+                // If the method is missing, its arguments are not evaluated.
+                Trailer::Method(method, _) if !method.of.contains(&value.kind()) => {
+                    let message = format!("`{}` has no method `.{}`", value.kind(), method.word);
+                    return raise("AttributeError", message);
+                }
+                Trailer::Method(method, arguments) => self.call(method, Some(value), arguments)?,
             };
         }
         Ok(value)
     }
 
-    fn slice(&self, value: &Val<'a>, [start, stop, step]: &'a [Option<Node>; 3]) -> Run<Val<'a>> {
-        let bound = |bound: &'a Option<Node>| bound.as_ref().map_or(Ok(Val::None), |node| self.value(node));
-        sequence::slice(value, [bound(start)?, bound(stop)?, bound(step)?], &self.meter)
+    fn call(
+        &self,
+        callable: &'static Callable,
+        receiver: Option<Val<'a>>,
+        arguments: &'a [Option<Node>],
+    ) -> Run<Val<'a>> {
+        if let ("any" | "all", [Some(Node::Comprehension(comprehension))]) = (callable.word, arguments)
+            && comprehension.shape == Shape::Generator
+        {
+            // `any` searches for a true item, `all` for a false one, and they stop there.
+            let wanted = callable.word == "any";
+            return Ok(Val::Bool(self.finds(comprehension, wanted)? == wanted));
+        }
+        let mut values: Vec<Option<Val<'a>>> = receiver.into_iter().map(Some).collect();
+        for argument in arguments {
+            values.push(argument.as_ref().map(|node| self.value(node)).transpose()?);
+        }
+        callable.call(values, &self.meter)
     }
 
     fn comprehension(&self, comprehension: &'a Comprehension) -> Run<Val<'a>> {
-        match &comprehension.made {
-            ComprehensionOutput::List(item) => self.gathered(comprehension, item).map(Val::list),
-            ComprehensionOutput::Generator(item) => {
-                self.gathered(comprehension, item).map(|items| Val::series(Kind::Iterator("generator"), items))
-            }
-            ComprehensionOutput::Set(item) => {
-                set(self.gathered(comprehension, item)?, &self.meter).map(|set| Val::Set(set.into()))
-            }
-            ComprehensionOutput::Dict(key, value) => {
-                let mut members = Vec::new();
-                self.each(&comprehension.clauses, &mut || {
-                    self.meter.items(2)?;
-                    members.push((self.value(key)?, self.value(value)?));
-                    Ok(ControlFlow::Continue(()))
-                })?;
-                dict(members, &self.meter)
-            }
-        }
-    }
-
-    fn gathered(&self, comprehension: &'a Comprehension, item: &'a Node) -> Run<Vec<Val<'a>>> {
         let mut items = Vec::new();
-        self.each(&comprehension.clauses, &mut || {
+        let finished = self.each(&comprehension.clauses, &mut || {
             self.meter.items(1)?;
-            items.push(self.value(item)?);
+            items.push(self.value(&comprehension.item)?);
             Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(items)
+        });
+        let _ = finished?;
+        Val::made(comprehension.shape, items, &self.meter)
     }
 
-    /// Checks whether an item has the truth `wanted`. A generator stops at the first such item.
-    pub(super) fn finds(&self, over: &'a Node, wanted: bool) -> Run<bool> {
-        if let Node::Comprehension(comprehension) = over
-            && let ComprehensionOutput::Generator(item) = &comprehension.made
-        {
-            let mut found = false;
-            self.each(&comprehension.clauses, &mut || {
-                found = self.value(item)?.truth() == wanted;
-                Ok(if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-            })?;
-            return Ok(found);
-        }
-        let items = self.value(over)?.items(&self.meter)?;
-        Ok(items.iter().any(|item| item.truth() == wanted))
+    /// Checks whether an item of a generator has the truth `wanted`.
+    fn finds(&self, comprehension: &'a Comprehension, wanted: bool) -> Run<bool> {
+        let found = self.each(&comprehension.clauses, &mut || {
+            let is = self.value(&comprehension.item)?.truth() == wanted;
+            Ok(if is { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        });
+        Ok(found?.is_break())
     }
 
     /// Runs the nested clauses until a pass stops them.
-    fn each(&self, clauses: &'a [Clause], pass: &mut Pass<'_>) -> Run<()> {
-        self.inside(clauses, pass).map(|_| ())
-    }
-
-    fn inside(&self, clauses: &'a [Clause], pass: &mut Pass<'_>) -> Run<ControlFlow<()>> {
+    fn each(&self, clauses: &'a [Clause], pass: &mut Pass<'_>) -> Run<ControlFlow<()>> {
         let Some((clause, inner)) = clauses.split_first() else { return pass() };
         let items = self.value(&clause.over)?.items(&self.meter)?;
         let outside = self.bound.borrow().len();
         for item in items {
             self.meter.step()?;
             self.bind(&clause.target, item)?;
-            if self.all_hold(&clause.conditions)? && self.inside(inner, pass)?.is_break() {
-                self.bound.borrow_mut().truncate(outside);
-                return Ok(ControlFlow::Break(()));
-            }
+            let flow = match self.all_hold(&clause.conditions)? {
+                true => self.each(inner, pass)?,
+                false => ControlFlow::Continue(()),
+            };
             self.bound.borrow_mut().truncate(outside);
+            if flow.is_break() {
+                return Ok(flow);
+            }
         }
         Ok(ControlFlow::Continue(()))
     }
@@ -281,40 +200,18 @@ impl<'a> Evaluation<'a> {
         Ok(true)
     }
 
-    fn bind(&self, target: &'a Target, value: Val<'a>) -> Run<()> {
+    fn bind(&self, target: &'a Node, value: Val<'a>) -> Run<()> {
         match target {
-            Target::Name(name) => self.bound.borrow_mut().push((&name.name, value)),
-            Target::Several(targets) => {
+            Node::Name(name) => self.bound.borrow_mut().push((name, value)),
+            Node::Items(_, targets) => {
                 let items = value.items(&self.meter)?;
                 if items.len() != targets.len() {
-                    let message = format!("{} names cannot be assigned {} items", targets.len(), items.len());
-                    return Error::Value.raise(message);
+                    return value_error(format!("{} names cannot be assigned {} items", targets.len(), items.len()));
                 }
                 targets.iter().zip(items).try_for_each(|(target, item)| self.bind(target, item))?;
             }
+            _ => {}
         }
         Ok(())
     }
-}
-
-fn value_of(literal: &Literal) -> Val<'_> {
-    match literal {
-        Literal::None => Val::None,
-        Literal::Bool(is) => Val::Bool(*is),
-        Literal::Int(int) => Val::Int(*int),
-        Literal::Float(float) => Val::Float(*float),
-        Literal::Text(text) => Val::lent(text),
-    }
-}
-
-fn times(value: &Val<'_>) -> i128 {
-    match value {
-        Val::Int(times) => *times,
-        Val::Bool(times) => (*times).into(),
-        _ => 0,
-    }
-}
-
-fn not_for<T>(operator: Operator, left: &Val<'_>, right: &Val<'_>) -> Run<T> {
-    Error::Type.raise(format!("`{}` is not supported for {}", operator.sign(), compare::kinds(left, right)))
 }

@@ -1,383 +1,266 @@
-//! The functions that an expression can call.
+//! What an expression can call, and its functions.
 
-use super::compare::less;
-use super::eval::Evaluation;
-use super::meter::{Error, Meter, Run};
-use super::number::{Number, Sum, rounded, truncated};
+use super::compare::{less, sort};
+use super::meter::{Meter, Run, type_error, value_error};
+use super::methods::is_space;
+use super::number::{Number, in_range, truncated, without_underscores};
+use super::operate::operate;
 use super::print;
-use super::tree::{Call, Function, Operator};
-use super::value::{Kind, Val, dict, set};
-use super::{compare, words};
-use crate::expr::jsonata::{MAX_ITEMS, quoted};
+use super::tree::{Operator, Shape};
+use super::value::{Text, Val};
+use crate::expr::jsonata::quoted;
 
-/// The evaluated arguments of a call.
-struct ArgumentValues<'c, 'a> {
-    evaluation: &'c Evaluation<'a>,
-    call: &'a Call,
-    /// The positional arguments in order.
-    placed: Vec<Val<'a>>,
+/// A function or method.
+pub(super) struct Callable {
+    pub(super) word: &'static str,
+    /// The types that have the method; none for a function.
+    pub(super) of: &'static [&'static str],
+    /// The minimum and maximum number of arguments without a name.
+    pub(super) least: usize,
+    pub(super) most: usize,
+    /// The arguments that can be given by name, with their places.
+    pub(super) named: &'static [(&'static str, usize)],
+    /// Whether it iterates over its first argument, so that it accepts a generator.
+    pub(super) iterates: bool,
+    body: Body,
 }
 
-pub(super) fn call<'a>(evaluation: &Evaluation<'a>, call: &'a Call) -> Run<Val<'a>> {
-    if let (Function::Any | Function::All, [argument]) = (call.function, call.arguments.as_slice()) {
-        // `any` searches for a true item, `all` for a false one.
-        let wanted = call.function == Function::Any;
-        return Ok(Val::Bool(evaluation.finds(&argument.value, wanted)? == wanted));
-    }
-    let placed = call.arguments.iter().filter(|argument| argument.name.is_none());
-    let placed = placed.map(|argument| evaluation.value(&argument.value)).collect::<Run<Vec<Val<'a>>>>()?;
-    let given = ArgumentValues { evaluation, call, placed };
-    match call.function {
-        Function::Min => given.extreme(false),
-        Function::Max => given.extreme(true),
-        Function::Sum => given.sum(),
-        Function::Sorted => given.sorted(),
-        Function::Round => given.round(),
-        Function::Range => given.range(),
-        Function::Enumerate => given.enumerate(),
-        Function::Zip => given.zip(),
-        function => of_one(function, given.placed.first(), &evaluation.meter),
-    }
+type Body = for<'c, 'a> fn(&Given<'c, 'a>) -> Run<Val<'a>>;
+
+/// The maximum number of arguments of a function that takes its items one by one, too.
+pub(super) const MANY: usize = usize::MAX;
+
+/// Defines a function.
+pub(super) const fn function(
+    word: &'static str,
+    [least, most]: [usize; 2],
+    named: &'static [(&'static str, usize)],
+    body: Body,
+) -> Callable {
+    Callable { word, of: &[], least, most, named, iterates: false, body }
 }
 
-/// Calls a function of at most one value.
-fn of_one<'a>(function: Function, value: Option<&Val<'a>>, meter: &Meter) -> Run<Val<'a>> {
-    let Some(value) = value else { return empty(function) };
-    match function {
-        Function::Len => value.len(meter).map(|length| Val::Int(length as i128)),
-        Function::Str => print::text(value, meter).map(Val::text),
-        Function::Int => int(value, meter).map(Val::Int),
-        Function::Float => float(value, meter).map(Val::Float),
-        Function::Bool => Ok(Val::Bool(value.truth())),
-        Function::Abs => absolute(value),
-        Function::List => value.items(meter).map(Val::list),
-        Function::Tuple => value.items(meter).map(Val::tuple),
-        Function::Set => set(value.items(meter)?, meter).map(|set| Val::Set(set.into())),
-        Function::Dict => to_dict(value, meter),
-        Function::Any => Ok(Val::Bool(value.items(meter)?.iter().any(Val::truth))),
-        Function::All => Ok(Val::Bool(value.items(meter)?.iter().all(Val::truth))),
-        Function::Reversed => reversed(value, meter),
-        Function::Round => whole_of(value),
-        Function::Range => range(std::slice::from_ref(value), meter),
-        Function::Enumerate => enumerated(value, 0, meter),
-        Function::Zip => zipped(std::slice::from_ref(value), meter),
-        Function::Sum => summed(value, Val::Int(0), meter),
-        Function::Sorted => sorted(value.items(meter)?, meter).map(Val::list),
-        Function::Min => best(value.items(meter)?, false, meter),
-        Function::Max => best(value.items(meter)?, true, meter),
-    }
+/// Defines a method of the values of some types.
+pub(super) const fn method(
+    of: &'static [&'static str],
+    word: &'static str,
+    takes: [usize; 2],
+    named: &'static [(&'static str, usize)],
+    body: Body,
+) -> Callable {
+    Callable { of, ..function(word, takes, named, body) }
 }
 
-/// Calls a function without an argument.
-fn empty<'a>(function: Function) -> Run<Val<'a>> {
-    match function {
-        Function::Str => Ok(Val::lent("")),
-        Function::Int => Ok(Val::Int(0)),
-        Function::Float => Ok(Val::Float(0.0)),
-        Function::Bool => Ok(Val::Bool(false)),
-        Function::List => Ok(Val::list(Vec::new())),
-        Function::Tuple => Ok(Val::tuple(Vec::new())),
-        Function::Set => Ok(Val::Set(Default::default())),
-        Function::Dict => Ok(Val::Dict(super::value::Dict::Made(Default::default()))),
-        other => Error::Type.raise(format!("`{}` needs an argument", other.word())),
-    }
-}
-
-impl<'a> ArgumentValues<'_, 'a> {
-    fn meter(&self) -> &Meter {
-        &self.evaluation.meter
+impl Callable {
+    pub(super) const fn iterating(self) -> Callable {
+        Callable { iterates: true, ..self }
     }
 
-    /// Returns an argument by its name or, if it has a position, by that.
-    fn named(&self, name: &str, place: Option<usize>) -> Run<Option<Val<'a>>> {
-        let by_name = self.call.arguments.iter().find(|argument| argument.name.as_deref() == Some(name));
-        match (by_name, place) {
-            (Some(argument), _) => self.evaluation.value(&argument.value).map(Some),
-            (None, Some(place)) => Ok(self.placed.get(place).cloned()),
-            (None, None) => Ok(None),
+    /// Checks whether it can be called with one argument, as the key of a sort.
+    pub(super) fn takes_one(&self) -> bool {
+        self.least <= 1 && self.most >= 1
+    }
+
+    /// Calls it. Each text that it is given is scanned at least once.
+    pub(super) fn call<'a>(&self, values: Vec<Option<Val<'a>>>, meter: &Meter) -> Run<Val<'a>> {
+        for value in values.iter().flatten() {
+            if let Val::Text(text) = value {
+                meter.looks(text.len())?;
+            }
         }
+        (self.body)(&Given { callable: self, values, meter })
+    }
+}
+
+/// The values of the arguments in their places. The first of a method is the value that has it.
+pub(super) struct Given<'c, 'a> {
+    callable: &'c Callable,
+    values: Vec<Option<Val<'a>>>,
+    pub(super) meter: &'c Meter,
+}
+
+impl<'a> Given<'_, 'a> {
+    pub(super) fn get(&self, place: usize) -> Option<&Val<'a>> {
+        self.values.get(place).and_then(Option::as_ref)
     }
 
-    fn first(&self) -> Run<&Val<'a>> {
-        match self.placed.first() {
+    /// Returns an argument unless it is omitted or `None`.
+    pub(super) fn some(&self, place: usize) -> Option<&Val<'a>> {
+        self.get(place).filter(|value| !matches!(value, Val::None))
+    }
+
+    pub(super) fn value(&self, place: usize) -> Run<&Val<'a>> {
+        match self.get(place) {
             Some(value) => Ok(value),
-            None => Error::Type.raise(format!("`{}` needs an argument", self.call.function.word())),
+            None => type_error(format!("`{}` needs an argument", self.callable.word)),
         }
     }
 
-    /// Pairs each item with its sort key.
-    fn keyed(&self, items: Vec<Val<'a>>) -> Run<Vec<(Val<'a>, Val<'a>)>> {
-        let key = |item: &Val<'a>| match self.call.key {
-            Some(function) => of_one(function, Some(item), self.meter()),
-            None => Ok(item.clone()),
-        };
-        self.meter().steps(items.len())?;
-        self.meter().items(items.len())?;
-        items.into_iter().map(|item| Ok((key(&item)?, item))).collect()
+    /// Returns an argument that must be a text.
+    pub(super) fn text(&self, place: usize) -> Run<&Text<'a>> {
+        match self.value(place)? {
+            Val::Text(text) => Ok(text),
+            other => type_error(format!("`{}` takes a text, not `{}`", self.callable.word, other.kind())),
+        }
     }
 
-    fn extreme(&self, largest: bool) -> Run<Val<'a>> {
-        let default = self.named("default", None)?;
-        let items = match self.placed.as_slice() {
-            [whole] => whole.items(self.meter())?,
-            several if default.is_none() => several.to_vec(),
-            _ => return Error::Type.raise("a `default` is not allowed with several values"),
-        };
-        if items.is_empty() {
-            return match default {
-                Some(default) => Ok(default),
-                None => nothing_to_choose(largest),
-            };
-        }
-        let better =
-            |a: &Val<'a>, b: &Val<'a>| if largest { less(b, a, self.meter()) } else { less(a, b, self.meter()) };
-        let mut keyed = self.keyed(items)?.into_iter();
-        let Some(mut found) = keyed.next() else { return nothing_to_choose(largest) };
-        for candidate in keyed {
-            if better(&candidate.0, &found.0)? {
-                found = candidate;
+    /// Returns the items of the first argument.
+    pub(super) fn items(&self) -> Run<Vec<Val<'a>>> {
+        self.value(0)?.items(self.meter)
+    }
+}
+
+/// The functions; each says how many arguments it takes, and which of them have names.
+pub(super) static FUNCTIONS: &[Callable] = &[
+    function("len", [1, 1], &[], |given| Ok(Val::Int(given.value(0)?.len(given.meter)? as i128))),
+    function("str", [0, 1], &[], string),
+    function("int", [0, 1], &[], int),
+    function("float", [0, 1], &[], float),
+    function("bool", [0, 1], &[], |given| Ok(Val::Bool(given.get(0).is_some_and(Val::truth)))),
+    function("isinstance", [2, 2], &[], |given| Ok(Val::Bool(is_instance(given.value(0)?, given.value(1)?)))),
+    function("abs", [1, 1], &[], absolute),
+    function("min", [1, MANY], &[("key", 1), ("default", 2)], |given| extreme(given, false)).iterating(),
+    function("max", [1, MANY], &[("key", 1), ("default", 2)], |given| extreme(given, true)).iterating(),
+    function("sum", [1, 2], &[("start", 1)], sum).iterating(),
+    function("any", [1, 1], &[], |given| Ok(Val::Bool(given.items()?.iter().any(Val::truth)))).iterating(),
+    function("all", [1, 1], &[], |given| Ok(Val::Bool(given.items()?.iter().all(Val::truth)))).iterating(),
+    function("sorted", [1, 1], &[("key", 1), ("reverse", 2)], sorted).iterating(),
+    function("list", [0, 1], &[], |given| collection(given, Shape::List)).iterating(),
+    function("dict", [0, 1], &[], |given| collection(given, Shape::Dict)).iterating(),
+    function("set", [0, 1], &[], |given| collection(given, Shape::Set)).iterating(),
+    function("tuple", [0, 1], &[], |given| collection(given, Shape::Tuple)).iterating(),
+];
+
+fn string<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+    match given.get(0) {
+        Some(value) => print::text(value, given.meter).map(Val::text),
+        None => Ok(Val::lent("")),
+    }
+}
+
+/// Returns the digits of a number in a text.
+fn digits(text: &str) -> Option<String> {
+    without_underscores(text.trim_matches(is_space))
+}
+
+fn int<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+    let int = match given.get(0) {
+        None => 0,
+        Some(Val::Float(float)) => truncated(*float)?,
+        Some(Val::Text(text)) => {
+            let is_whole = |digits: &String| digits.bytes().all(|b| b.is_ascii_digit() || b"+-".contains(&b));
+            match digits(text).filter(is_whole).map(|digits| (digits.len(), digits.parse())) {
+                Some((_, Ok(int))) => int,
+                Some((38.., Err(_))) => in_range(None)?,
+                _ => return value_error(format!("{} is not a whole number", quoted(text))),
             }
         }
-        Ok(found.1)
-    }
-
-    fn sum(&self) -> Run<Val<'a>> {
-        let start = self.named("start", Some(1))?.unwrap_or(Val::Int(0));
-        summed(self.first()?, start, self.meter())
-    }
-
-    fn sorted(&self) -> Run<Val<'a>> {
-        let reverse = self.named("reverse", None)?.is_some_and(|reverse| reverse.truth());
-        let mut keyed = self.keyed(self.first()?.items(self.meter())?)?;
-        // Equal items keep their order with `reverse`, too.
-        if reverse {
-            keyed.reverse();
-        }
-        let mut sorted = compare::sort(keyed, &|a, b| less(&a.0, &b.0, self.meter()))?;
-        if reverse {
-            sorted.reverse();
-        }
-        Ok(Val::list(sorted.into_iter().map(|(_, item)| item).collect()))
-    }
-
-    fn round(&self) -> Run<Val<'a>> {
-        let value = self.first()?;
-        let digits = match self.named("ndigits", Some(1))? {
-            None | Some(Val::None) => return whole_of(value),
-            Some(digits) => index(&digits, "the digits of `round`")?,
-        };
-        match Number::of(value) {
-            Some(number) => rounded(number, digits).map(Number::value),
-            None => Error::Type.raise(format!("`round` takes a number, not `{}`", value.kind())),
-        }
-    }
-
-    fn range(&self) -> Run<Val<'a>> {
-        range(&self.placed, self.meter())
-    }
-
-    fn enumerate(&self) -> Run<Val<'a>> {
-        let start = match self.named("start", Some(1))? {
-            Some(start) => index(&start, "the start of `enumerate`")?,
-            None => 0,
-        };
-        enumerated(self.first()?, start, self.meter())
-    }
-
-    fn zip(&self) -> Run<Val<'a>> {
-        zipped(&self.placed, self.meter())
-    }
-}
-
-fn nothing_to_choose<T>(largest: bool) -> Run<T> {
-    let name = if largest { "max" } else { "min" };
-    Error::Value.raise(format!("`{name}` has nothing to choose from: give the value for this case with `default=…`"))
-}
-
-fn best<'a>(items: Vec<Val<'a>>, largest: bool, meter: &Meter) -> Run<Val<'a>> {
-    let mut items = items.into_iter();
-    let Some(mut found) = items.next() else { return nothing_to_choose(largest) };
-    for candidate in items {
-        let better = if largest { less(&found, &candidate, meter)? } else { less(&candidate, &found, meter)? };
-        if better {
-            found = candidate;
-        }
-    }
-    Ok(found)
-}
-
-fn sorted<'a>(items: Vec<Val<'a>>, meter: &Meter) -> Run<Vec<Val<'a>>> {
-    compare::sort(items, &|a, b| less(a, b, meter))
-}
-
-fn summed<'a>(whole: &Val<'a>, start: Val<'a>, meter: &Meter) -> Run<Val<'a>> {
-    if let Val::Text(_) = start {
-        return Error::Type.raise("`sum` does not take text: use `''.join(…)`");
-    }
-    let evaluation = |left: &Val<'a>, right: &Val<'a>| match (left, right) {
-        (Val::List(_), Val::List(_)) | (Val::Tuple(_), Val::Tuple(_)) => {
-            let mut items = left.items(meter)?;
-            items.extend(right.items(meter)?);
-            Ok(if matches!(left, Val::Tuple(_)) { Val::tuple(items) } else { Val::list(items) })
-        }
-        _ => match (Number::of(left), Number::of(right)) {
-            (Some(left), Some(right)) => super::number::arithmetic(Operator::Add, left, right).map(Number::value),
-            _ => Error::Type.raise(format!("`+` is not supported for {}", compare::kinds(left, right))),
+        Some(other) => match other.whole() {
+            Some(int) => int,
+            None => return type_error(format!("`int` takes a number or text, not `{}`", other.kind())),
         },
     };
-    let mut items = whole.items(meter)?.into_iter().peekable();
-    let mut total = start;
-    while let Some(item) = items.next() {
-        total = evaluation(&total, &item)?;
-        if let Val::Float(first) = total {
-            // From the first float on, the rounding error is carried along while the items are numbers.
-            let mut sum = Sum::of(first);
-            while let Some(number) = items.peek().and_then(Number::of) {
-                match number {
-                    Number::Float(float) => sum.add(float),
-                    Number::Int(int) => sum.add_plainly(int as f64),
-                }
-                items.next();
-            }
-            total = Val::Float(sum.total());
-        }
-    }
-    Ok(total)
+    Ok(Val::Int(int))
 }
 
-fn whole_of<'a>(value: &Val<'a>) -> Run<Val<'a>> {
-    match Number::of(value) {
-        Some(Number::Float(float)) => truncated(float.round_ties_even()).map(Val::Int),
-        Some(number) => Ok(number.value()),
-        None => Error::Type.raise(format!("`round` takes a number, not `{}`", value.kind())),
-    }
-}
-
-fn absolute<'a>(value: &Val<'a>) -> Run<Val<'a>> {
-    match Number::of(value) {
-        Some(Number::Int(int)) => match int.checked_abs() {
-            Some(int) => Ok(Val::Int(int)),
-            None => Error::Bounds.raise("a whole number is too large"),
+fn float<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+    let Some(value) = given.get(0) else { return Ok(Val::Float(0.0)) };
+    match (value, Number::of(value)) {
+        (_, Some(number)) => Ok(Val::Float(number.float())),
+        (Val::Text(text), _) => match digits(text).and_then(|digits| digits.parse().ok()) {
+            Some(float) => Ok(Val::Float(float)),
+            None => value_error(format!("{} is not a number", quoted(text))),
         },
+        (other, _) => type_error(format!("`float` takes a number or text, not `{}`", other.kind())),
+    }
+}
+
+/// Checks whether a value has a type, or one of a tuple of types. A boolean is a whole number, too.
+fn is_instance(value: &Val<'_>, wanted: &Val<'_>) -> bool {
+    match wanted {
+        Val::Function(wanted) => wanted.word == value.kind() || (wanted.word, value.kind()) == ("int", "bool"),
+        Val::Tuple(several) => several.iter().any(|wanted| is_instance(value, &wanted)),
+        _ => false,
+    }
+}
+
+fn absolute<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+    let value = given.value(0)?;
+    match Number::of(value) {
+        Some(Number::Int(int)) => in_range(int.checked_abs()).map(Val::Int),
         Some(Number::Float(float)) => Ok(Val::Float(float.abs())),
-        None => Error::Type.raise(format!("`abs` takes a number, not `{}`", value.kind())),
+        None => type_error(format!("`abs` takes a number, not `{}`", value.kind())),
     }
 }
 
-/// Converts a value to an integer index or count.
-pub(super) fn index(value: &Val<'_>, what: &str) -> Run<i128> {
-    match value {
-        Val::Int(int) => Ok(*int),
-        Val::Bool(is) => Ok((*is).into()),
-        other => Error::Type.raise(format!("expected a whole number for {what}, found `{}`", other.kind())),
-    }
-}
-
-fn int(value: &Val<'_>, meter: &Meter) -> Run<i128> {
-    match (value, Number::of(value)) {
-        (_, Some(Number::Int(int))) => Ok(int),
-        (_, Some(Number::Float(float))) => truncated(float),
-        (Val::Text(text), None) => {
-            meter.looks(text.len())?;
-            let digits =
-                words::number(text).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit() || b"+-".contains(&b)));
-            match digits.map(|digits| (digits.len(), digits.parse())) {
-                Some((_, Ok(int))) => Ok(int),
-                Some((38.., Err(_))) => Error::Bounds.raise("a whole number is too large"),
-                _ => Error::Value.raise(format!("{} is not a whole number", quoted(text))),
-            }
-        }
-        (other, None) => Error::Type.raise(format!("`int` takes a number or text, not `{}`", other.kind())),
-    }
-}
-
-fn float(value: &Val<'_>, meter: &Meter) -> Run<f64> {
-    match (value, Number::of(value)) {
-        (_, Some(number)) => Ok(number.float()),
-        (Val::Text(text), None) => {
-            meter.looks(text.len())?;
-            match words::number(text).and_then(|digits| digits.parse().ok()) {
-                Some(float) => Ok(float),
-                None => Error::Value.raise(format!("{} is not a number", quoted(text))),
-            }
-        }
-        (other, None) => Error::Type.raise(format!("`float` takes a number or text, not `{}`", other.kind())),
-    }
-}
-
-fn to_dict<'a>(value: &Val<'a>, meter: &Meter) -> Run<Val<'a>> {
-    if let Val::Dict(_) = value {
-        return Ok(value.clone());
-    }
-    let mut members = Vec::new();
-    for item in value.items(meter)? {
-        if let Val::None | Val::Bool(_) | Val::Int(_) | Val::Float(_) = item {
-            return Error::Type.raise(format!("`dict` takes pairs, but one item is `{}`", item.kind()));
-        }
-        match <[Val<'a>; 2]>::try_from(item.items(meter)?) {
-            Ok([key, value]) => members.push((key, value)),
-            Err(items) => {
-                return Error::Value.raise(format!("`dict` takes pairs, but one item has {} items", items.len()));
-            }
-        }
-    }
-    dict(members, meter)
-}
-
-fn reversed<'a>(value: &Val<'a>, meter: &Meter) -> Run<Val<'a>> {
-    let has_order = match value {
-        Val::Series(series) => !matches!(series.kind, Kind::Iterator(_)),
-        other => matches!(other, Val::Text(_) | Val::List(_) | Val::Tuple(_) | Val::Dict(_)),
+/// Returns the items of the first argument, each after its sort key.
+fn keyed<'a>(given: &Given<'_, 'a>) -> Run<Vec<(Val<'a>, Val<'a>)>> {
+    let items = given.items()?;
+    given.meter.steps(items.len())?;
+    given.meter.items(items.len())?;
+    let key = |item: &Val<'a>| match given.get(1) {
+        Some(Val::Function(function)) => function.call(vec![Some(item.clone())], given.meter),
+        _ => Ok(item.clone()),
     };
-    if !has_order {
-        return Error::Type.raise(format!("`{}` cannot be reversed", value.kind()));
-    }
-    let mut items = value.items(meter)?;
-    items.reverse();
-    Ok(Val::series(Kind::Iterator("reversed"), items))
+    items.into_iter().map(|item| Ok((key(&item)?, item))).collect()
 }
 
-fn range<'a>(bounds: &[Val<'a>], meter: &Meter) -> Run<Val<'a>> {
-    let bounds: Vec<i128> = bounds.iter().map(|bound| index(bound, "`range`")).collect::<Run<_>>()?;
-    let (start, stop, step) = match bounds[..] {
-        [stop] => (0, stop, 1),
-        [start, stop] => (start, stop, 1),
-        [start, stop, step] => (start, stop, step),
-        _ => return Error::Type.raise("`range` needs an argument"),
+/// Returns the least or the largest item, the first of several.
+fn extreme<'a>(given: &Given<'_, 'a>, largest: bool) -> Run<Val<'a>> {
+    let mut items = keyed(given)?.into_iter();
+    let Some(mut found) = items.next() else {
+        let name = if largest { "max" } else { "min" };
+        let nothing = format!("`{name}` has nothing to choose from: give the value for this case with `default=…`");
+        return given.get(2).map_or_else(|| value_error(nothing), |default| Ok(default.clone()));
     };
-    if step == 0 {
-        return Error::Value.raise("the step of a range must not be zero");
+    for item in items {
+        let (left, right) = if largest { (&found, &item) } else { (&item, &found) };
+        if less(&left.0, &right.0, given.meter)? {
+            found = item;
+        }
     }
-    let is_empty = if step > 0 { stop <= start } else { start <= stop };
-    let length = if is_empty { 0 } else { start.abs_diff(stop).div_ceil(step.unsigned_abs()) };
-    if length > MAX_ITEMS as u128 {
-        return Error::Bounds.raise(format!("it makes a range of more than {MAX_ITEMS} items"));
-    }
-    let length = length as usize;
-    meter.items(length)?;
-    meter.steps(length)?;
-    let items = (0..length).map(|number| Val::Int(start + step.saturating_mul(number as i128))).collect();
-    Ok(Val::series(Kind::Range { start, stop, step }, items))
+    Ok(found.1)
 }
 
-fn enumerated<'a>(value: &Val<'a>, start: i128, meter: &Meter) -> Run<Val<'a>> {
-    let items = value.items(meter)?;
-    meter.items(3 * items.len())?;
-    if start.checked_add(items.len() as i128).is_none() {
-        return Error::Bounds.raise("a whole number is too large");
+/// Adds up the items. From Python 3.12 on, the rounding error of floats is carried along.
+fn sum<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+    let mut total = given.get(1).cloned().unwrap_or(Val::Int(0));
+    if let Val::Text(_) = total {
+        return type_error("`sum` does not take text: use `''.join(…)`");
     }
-    let pairs = (start..).zip(items).map(|(number, item)| Val::tuple(vec![Val::Int(number), item])).collect();
-    Ok(Val::series(Kind::Iterator("enumerate"), pairs))
+    let mut lost = 0.0;
+    for item in given.items()? {
+        let sum = operate(Operator::Add, &total, &item, given.meter)?;
+        if let (Val::Float(left), Val::Float(right), Val::Float(sum)) = (&total, &item, &sum) {
+            let (large, small) = if left.abs() >= right.abs() { (left, right) } else { (right, left) };
+            lost += (large - sum) + small;
+        }
+        total = sum;
+    }
+    match total {
+        Val::Float(total) if lost != 0.0 && lost.is_finite() => Ok(Val::Float(total + lost)),
+        total => Ok(total),
+    }
 }
 
-fn zipped<'a>(values: &[Val<'a>], meter: &Meter) -> Run<Val<'a>> {
-    let mut columns = Vec::new();
-    for value in values {
-        columns.push(value.items(meter)?.into_iter());
+fn sorted<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+    let is_reversed = given.get(2).is_some_and(Val::truth);
+    let mut keyed = keyed(given)?;
+    // Equal items keep their order when it is reversed, too.
+    if is_reversed {
+        keyed.reverse();
     }
-    let rows = columns.iter().map(ExactSizeIterator::len).min().unwrap_or(0);
-    meter.items(rows.saturating_mul(columns.len() + 1))?;
-    let row = |_| Val::tuple(columns.iter_mut().filter_map(Iterator::next).collect());
-    let rows = (0..rows).map(row).collect();
-    Ok(Val::series(Kind::Iterator("zip"), rows))
+    let mut sorted = sort(keyed, &|a, b| less(&a.0, &b.0, given.meter))?;
+    if is_reversed {
+        sorted.reverse();
+    }
+    Ok(Val::list(sorted.into_iter().map(|(_, item)| item).collect()))
+}
+
+fn collection<'a>(given: &Given<'_, 'a>, shape: Shape) -> Run<Val<'a>> {
+    match given.get(0) {
+        Some(Val::Dict(dict)) if shape == Shape::Dict => Ok(Val::Dict(dict.clone())),
+        Some(_) => Val::made(shape, given.items()?, given.meter),
+        None => Val::made(shape, Vec::new(), given.meter),
+    }
 }

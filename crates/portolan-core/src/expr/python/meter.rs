@@ -14,57 +14,39 @@ const ITEM_BYTES: usize = 64;
 /// The bytes of text that are scanned in one step.
 const STEP_BYTES: usize = 64;
 /// The maximum depth of a value that is compared, printed or returned.
-pub(super) const MAX_VALUE_DEPTH: usize = 200;
+const MAX_VALUE_DEPTH: usize = 200;
 
 pub(super) type Run<T> = Result<T, Raise>;
 
-/// The reason that an evaluation has no value.
+/// The reason that an evaluation has no value: an exception of Python with its name, or an exceeded limit.
 #[derive(Debug)]
 pub(super) struct Raise {
-    error: Error,
+    exception: Option<&'static str>,
     message: String,
 }
 
-/// Python's exceptions, and exceeded limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Error {
-    Attribute,
-    Index,
-    Key,
-    Name,
-    Overflow,
-    Type,
-    Value,
-    ZeroDivision,
-    Bounds,
+/// Fails with an exception of Python.
+pub(super) fn raise<T>(exception: &'static str, message: impl Into<String>) -> Run<T> {
+    Err(Raise { exception: Some(exception), message: message.into() })
 }
 
-impl Error {
-    /// Fails with this error.
-    pub(super) fn raise<T>(self, message: impl Into<String>) -> Run<T> {
-        Err(Raise { error: self, message: message.into() })
-    }
+pub(super) fn type_error<T>(message: impl Into<String>) -> Run<T> {
+    raise("TypeError", message)
+}
 
-    /// Returns Python's name of the exception.
-    fn name(self) -> Option<&'static str> {
-        match self {
-            Error::Attribute => Some("AttributeError"),
-            Error::Index => Some("IndexError"),
-            Error::Key => Some("KeyError"),
-            Error::Name => Some("NameError"),
-            Error::Overflow => Some("OverflowError"),
-            Error::Type => Some("TypeError"),
-            Error::Value => Some("ValueError"),
-            Error::ZeroDivision => Some("ZeroDivisionError"),
-            Error::Bounds => None,
-        }
-    }
+pub(super) fn value_error<T>(message: impl Into<String>) -> Run<T> {
+    raise("ValueError", message)
+}
+
+/// Fails because of a limit that Python does not have.
+pub(super) fn exceeds<T>(message: impl Into<String>) -> Run<T> {
+    Err(Raise { exception: None, message: message.into() })
 }
 
 impl Raise {
     /// Converts it to the fault of an expression.
     pub(super) fn fault(self, expression: &str) -> EvalFault {
-        match self.error.name() {
+        match self.exception {
             Some(name) => EvalFault::error(format!("{} ({name})", self.message), expression),
             None => EvalFault::bounds(self.message, expression),
         }
@@ -87,7 +69,7 @@ impl Meter {
         let taken = self.steps.get().saturating_add(steps);
         self.steps.set(taken);
         if taken > MAX_STEPS {
-            return Error::Bounds.raise(format!("it takes more than {MAX_STEPS} steps"));
+            return exceeds(format!("it takes more than {MAX_STEPS} steps"));
         }
         Ok(())
     }
@@ -107,7 +89,7 @@ impl Meter {
     /// Checks that a text of this many bytes is within the limit.
     pub(super) fn is_short(&self, bytes: usize) -> Run<()> {
         if bytes > MAX_STRING_BYTES {
-            return Error::Bounds.raise(format!("it makes a text of more than {} MiB", MAX_STRING_BYTES >> 20));
+            return exceeds(format!("it makes a text of more than {} MiB", MAX_STRING_BYTES >> 20));
         }
         Ok(())
     }
@@ -115,7 +97,7 @@ impl Meter {
     /// Charges for making a list of this many items.
     pub(super) fn items(&self, items: usize) -> Run<()> {
         if items > MAX_ITEMS {
-            return Error::Bounds.raise(format!("it makes a list of more than {MAX_ITEMS} items"));
+            return exceeds(format!("it makes a list of more than {MAX_ITEMS} items"));
         }
         self.made(items.saturating_mul(ITEM_BYTES))
     }
@@ -124,8 +106,7 @@ impl Meter {
         let made = self.bytes.get().saturating_add(bytes);
         self.bytes.set(made);
         if made > MAX_MADE_BYTES {
-            let message = format!("it makes more than {} MiB of text and items in all", MAX_MADE_BYTES >> 20);
-            return Error::Bounds.raise(message);
+            return exceeds(format!("it makes more than {} MiB of text and items in all", MAX_MADE_BYTES >> 20));
         }
         Ok(())
     }
@@ -134,7 +115,7 @@ impl Meter {
 /// Returns the depth of the next level, up to the limit.
 pub(super) fn deeper(depth: usize) -> Run<usize> {
     match depth {
-        MAX_VALUE_DEPTH.. => Error::Bounds.raise(format!("a value nests deeper than {MAX_VALUE_DEPTH} levels")),
+        MAX_VALUE_DEPTH.. => exceeds(format!("a value nests deeper than {MAX_VALUE_DEPTH} levels")),
         _ => Ok(depth + 1),
     }
 }

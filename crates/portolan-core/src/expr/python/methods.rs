@@ -1,325 +1,266 @@
 //! The methods that an expression can call.
 
-use super::call::place;
+use std::rc::Rc;
+
+use unicode_general_category::{GeneralCategory, get_general_category};
+
 use super::compare;
-use super::eval::Evaluation;
-use super::functions::index;
-use super::meter::{Error, Meter, Run};
-use super::tree::{Argument, Method};
-use super::value::{Dict, Kind, Text, Val};
-use super::words;
+use super::functions::{Callable, Given, method};
+use super::meter::{Run, exceeds, type_error, value_error};
+use super::value::{Items, Val, View};
+use crate::expr::jsonata::quoted;
 
-pub(super) fn call<'a>(
-    evaluation: &Evaluation<'a>,
-    value: &Val<'a>,
-    method: Method,
-    arguments: &'a [Argument],
-) -> Run<Val<'a>> {
-    // If the method is missing, its arguments are not evaluated.
-    if !has(value, method) {
-        return missing(value, method);
-    }
-    let mut given: Vec<Option<Val<'a>>> = vec![None; 3];
-    for (number, argument) in arguments.iter().enumerate() {
-        let at = argument.name.as_deref().map_or(number, |name| place(method, name));
-        let place = given.get_mut(at);
-        if let Some(place) = place {
-            *place = Some(evaluation.value(&argument.value)?);
-        }
-    }
-    let meter = &evaluation.meter;
-    match value {
-        Val::Text(text) => of_text(text, method, &given, meter),
-        Val::Dict(dict) => of_dict(dict, method, &given, meter),
-        Val::List(items) => of_items(value, items.len(), method, &given, meter),
-        Val::Tuple(items) => of_items(value, items.len(), method, &given, meter),
-        Val::Series(series) if matches!(series.kind, Kind::Range { .. }) => {
-            of_items(value, series.items.len(), method, &given, meter)
-        }
-        _ => missing(value, method),
-    }
+const TEXT: &[&str] = &["str"];
+const DICT: &[&str] = &["dict"];
+const SEQUENCE: &[&str] = &["str", "list", "tuple"];
+
+/// The methods; each says which types have it, how many arguments it takes, and which of them have names.
+pub(super) static METHODS: &[Callable] = &[
+    method(TEXT, "lower", [0, 0], &[], |given| changed(given, str::to_lowercase)),
+    method(TEXT, "upper", [0, 0], &[], |given| changed(given, str::to_uppercase)),
+    method(TEXT, "strip", [0, 1], &[], |given| stripped(given, [true, true])),
+    method(TEXT, "lstrip", [0, 1], &[], |given| stripped(given, [true, false])),
+    method(TEXT, "rstrip", [0, 1], &[], |given| stripped(given, [false, true])),
+    method(TEXT, "split", [0, 2], &[("sep", 0), ("maxsplit", 1)], split),
+    method(TEXT, "splitlines", [0, 0], &[], lines),
+    method(TEXT, "join", [1, 1], &[], join).iterating(),
+    method(TEXT, "startswith", [1, 1], &[], |given| affixed(given, |text, affix| text.starts_with(affix))),
+    method(TEXT, "endswith", [1, 1], &[], |given| affixed(given, |text, affix| text.ends_with(affix))),
+    method(TEXT, "find", [1, 1], &[], |given| Ok(Val::Int(find(given)?.map_or(-1, |at| at as i128)))),
+    method(TEXT, "replace", [2, 2], &[], replaced),
+    method(TEXT, "isdigit", [0, 0], &[], is_digits),
+    method(TEXT, "isalpha", [0, 0], &[], |given| all_of(given, is_letter)),
+    method(TEXT, "isalnum", [0, 0], &[], |given| all_of(given, |c| is_letter(c) || c.is_numeric())),
+    method(TEXT, "isspace", [0, 0], &[], |given| all_of(given, is_space)),
+    method(TEXT, "isupper", [0, 0], &[], |given| is_cased(given, char::is_uppercase, char::is_lowercase)),
+    method(TEXT, "islower", [0, 0], &[], |given| is_cased(given, char::is_lowercase, char::is_uppercase)),
+    method(SEQUENCE, "count", [1, 1], &[], count),
+    method(SEQUENCE, "index", [1, 1], &[], index),
+    method(DICT, "get", [1, 2], &[], get),
+    method(DICT, "keys", [0, 0], &[], |given| view(given, View::Keys)),
+    method(DICT, "values", [0, 0], &[], |given| view(given, View::Values)),
+    method(DICT, "items", [0, 0], &[], |given| view(given, View::Items)),
+];
+
+fn count<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+    let count = match given.value(0)? {
+        Val::Text(text) => text.matches(&**given.text(1)?).count(),
+        _ => places(given)?.len(),
+    };
+    Ok(Val::Int(count as i128))
 }
 
-/// Checks whether a value has a method.
-fn has(value: &Val<'_>, method: Method) -> bool {
-    let of_dicts = matches!(method, Method::Get | Method::Keys | Method::Values | Method::Items);
-    match value {
-        Val::Text(_) => !of_dicts,
-        Val::Dict(_) => of_dicts,
-        Val::List(_) | Val::Tuple(_) => matches!(method, Method::Count | Method::Index),
-        Val::Series(series) => {
-            matches!(series.kind, Kind::Range { .. }) && matches!(method, Method::Count | Method::Index)
-        }
-        Val::None | Val::Bool(_) | Val::Int(_) | Val::Float(_) | Val::Set(_) => false,
-    }
+fn index<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+    let found = match given.value(0)? {
+        Val::Text(_) => find(given)?,
+        _ => places(given)?.first().copied(),
+    };
+    found.map_or_else(|| value_error("the value was not found"), |at| Ok(Val::Int(at as i128)))
 }
 
-fn missing<T>(value: &Val<'_>, method: Method) -> Run<T> {
-    Error::Attribute.raise(format!("`{}` has no method `.{}`", value.kind(), method.word()))
+/// Returns the number of characters before the second text in the first.
+fn find(given: &Given<'_, '_>) -> Run<Option<usize>> {
+    let (text, part) = (given.text(0)?, given.text(1)?);
+    Ok(text.find(&**part).map(|at| text[..at].chars().count()))
 }
 
-type ArgumentSlots<'g, 'a> = &'g [Option<Val<'a>>];
-
-fn given<'g, 'a>(given: ArgumentSlots<'g, 'a>, at: usize) -> Option<&'g Val<'a>> {
-    given.get(at).and_then(Option::as_ref)
-}
-
-fn of_text<'a>(text: &Text<'a>, method: Method, arguments: ArgumentSlots<'_, 'a>, meter: &Meter) -> Run<Val<'a>> {
-    meter.looks(text.len())?;
-    for argument in arguments.iter().flatten() {
-        // A search also scans its argument, even in a short text.
-        if let Val::Text(argument) = argument {
-            meter.looks(argument.len())?;
+/// Returns the places of a value in a list or tuple.
+fn places(given: &Given<'_, '_>) -> Run<Vec<usize>> {
+    let wanted = given.value(1)?;
+    let mut places = Vec::new();
+    for (at, item) in given.items()?.iter().enumerate() {
+        if compare::equal(item, wanted, given.meter, 0)? {
+            places.push(at);
         }
     }
-    let first = given(arguments, 0);
-    match method {
-        Method::Lower => changed(text, str::to_lowercase, meter),
-        Method::Upper => changed(text, str::to_uppercase, meter),
-        Method::Title => changed(text, words::title, meter),
-        Method::Capitalize => changed(text, words::capitalized, meter),
-        Method::Strip => stripped(text, first, [true, true], meter),
-        Method::Lstrip => stripped(text, first, [true, false], meter),
-        Method::Rstrip => stripped(text, first, [false, true], meter),
-        Method::Split => split(text, first, given(arguments, 1), meter),
-        Method::Splitlines => {
-            let lines = words::lines(text, first.is_some_and(Val::truth));
-            parts(text, &lines, meter)
-        }
-        Method::Join => join(text, first, meter),
-        Method::Startswith => affixed(text, arguments, method, meter),
-        Method::Endswith => affixed(text, arguments, method, meter),
-        Method::Count | Method::Find | Method::Index => searched(text, arguments, method, meter),
-        Method::Replace => replaced(text, arguments, meter),
-        Method::Isdigit => Ok(all_of(text, words::is_digit)),
-        Method::Isalpha => Ok(all_of(text, words::is_letter)),
-        Method::Isalnum => Ok(all_of(text, words::is_letter_or_number)),
-        Method::Isspace => Ok(all_of(text, words::is_space)),
-        Method::Isupper => Ok(Val::Bool(words::is_cased(text, true))),
-        Method::Islower => Ok(Val::Bool(words::is_cased(text, false))),
-        Method::Get | Method::Keys | Method::Values | Method::Items => missing(&Val::Text(text.clone()), method),
-    }
+    Ok(places)
 }
 
-fn changed<'a>(text: &Text<'a>, change: fn(&str) -> String, meter: &Meter) -> Run<Val<'a>> {
-    // One letter becomes at most three, each of at most three bytes.
-    meter.is_short(text.len())?;
-    let changed = change(text);
-    meter.text(changed.len())?;
+fn get<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+    let Val::Dict(dict) = given.value(0)? else { return Ok(Val::None) };
+    let found = dict.get(&given.value(1)?.key(given.meter)?);
+    Ok(found.or_else(|| given.get(2).cloned()).unwrap_or(Val::None))
+}
+
+fn view<'a>(given: &Given<'_, 'a>, view: View) -> Run<Val<'a>> {
+    let Val::Dict(dict) = given.value(0)? else { return Ok(Val::None) };
+    given.meter.items(3 * dict.len())?;
+    given.meter.steps(dict.len())?;
+    let members = dict.members().into_iter().map(|(key, value)| match view {
+        View::Keys => key,
+        View::Values => value,
+        View::Items => Val::tuple(vec![key, value]),
+    });
+    Ok(Val::View(view, Items::Made(Rc::new(members.collect()))))
+}
+
+/// Checks whether `str.isspace` holds; `split` and `strip` use the same class.
+pub(super) fn is_space(c: char) -> bool {
+    c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
+}
+
+fn is_letter(c: char) -> bool {
+    use GeneralCategory::{LowercaseLetter, ModifierLetter, OtherLetter, TitlecaseLetter, UppercaseLetter};
+    matches!(
+        get_general_category(c),
+        LowercaseLetter | ModifierLetter | OtherLetter | TitlecaseLetter | UppercaseLetter
+    )
+}
+
+/// Checks whether a text is not empty and has only characters of a class.
+fn all_of<'a>(given: &Given<'_, 'a>, is: fn(char) -> bool) -> Run<Val<'a>> {
+    let text = given.text(0)?;
+    Ok(Val::Bool(!text.is_empty() && text.chars().all(is)))
+}
+
+/// Computes `str.isdigit`. Some numbers that are not decimal are digits for Python, such as `²`, and others are not.
+fn is_digits<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+    let is_unclear = |c: &char| get_general_category(*c) == GeneralCategory::OtherNumber;
+    if let Some(unclear) = given.text(0)?.chars().find(is_unclear) {
+        return exceeds(format!("`isdigit` is not supported for {}", quoted(&unclear.to_string())));
+    }
+    all_of(given, |c| get_general_category(c) == GeneralCategory::DecimalNumber)
+}
+
+/// Checks whether a text has letters with a case, and all of them have this one.
+fn is_cased<'a>(given: &Given<'_, 'a>, right: fn(char) -> bool, wrong: fn(char) -> bool) -> Run<Val<'a>> {
+    let text = given.text(0)?;
+    let is_wrong = |c: char| wrong(c) || get_general_category(c) == GeneralCategory::TitlecaseLetter;
+    Ok(Val::Bool(text.contains(right) && !text.contains(is_wrong)))
+}
+
+fn changed<'a>(given: &Given<'_, 'a>, change: fn(&str) -> String) -> Run<Val<'a>> {
+    let changed = change(given.text(0)?);
+    given.meter.text(changed.len())?;
     Ok(Val::text(changed))
 }
 
-fn all_of<'a>(text: &str, is: fn(char) -> bool) -> Val<'a> {
-    Val::Bool(!text.is_empty() && text.chars().all(is))
-}
-
-/// Returns an argument that must be a string.
-fn text_of<'g, 'a>(value: Option<&'g Val<'a>>, what: &str) -> Run<&'g Text<'a>> {
-    match value {
-        Some(Val::Text(text)) => Ok(text),
-        other => {
-            let kind = other.map_or("nothing", Val::kind);
-            Error::Type.raise(format!("{what} must be a text, not `{kind}`"))
-        }
-    }
-}
-
-/// Returns an argument unless it is omitted or `None`.
-fn optional<'g, 'a>(value: Option<&'g Val<'a>>) -> Option<&'g Val<'a>> {
-    value.filter(|value| !matches!(value, Val::None))
-}
-
-fn stripped<'a>(text: &Text<'a>, which: Option<&Val<'a>>, [left, right]: [bool; 2], meter: &Meter) -> Run<Val<'a>> {
-    let which: Option<Vec<char>> = match optional(which) {
-        Some(which) => {
-            let which = text_of(Some(which), "the characters to strip")?;
+fn stripped<'a>(given: &Given<'_, 'a>, [left, right]: [bool; 2]) -> Run<Val<'a>> {
+    let text = given.text(0)?;
+    let characters: Option<Vec<char>> = match given.some(1) {
+        Some(_) => {
+            let characters = given.text(1)?;
             // Each character of the text is compared with each of these.
-            meter.steps(which.len().min(text.len()))?;
-            meter.looks(which.len().saturating_mul(text.len()))?;
-            Some(which.chars().collect())
+            given.meter.steps(characters.len().min(text.len()))?;
+            given.meter.looks(characters.len().saturating_mul(text.len()))?;
+            Some(characters.chars().collect())
         }
         None => None,
     };
-    let goes = |c: char| which.as_ref().map_or_else(|| words::is_space(c), |which| which.contains(&c));
+    let goes = |c: char| characters.as_ref().map_or_else(|| is_space(c), |characters| characters.contains(&c));
     let from = if left { text.len() - text.trim_start_matches(goes).len() } else { 0 };
     let to = if right { from + text[from..].trim_end_matches(goes).len() } else { text.len() };
-    meter.text(to - from)?;
+    given.meter.text(to - from)?;
     Ok(Val::Text(text.part(from, to)))
 }
 
-fn split<'a>(text: &Text<'a>, separator: Option<&Val<'a>>, most: Option<&Val<'a>>, meter: &Meter) -> Run<Val<'a>> {
-    let most = match most {
-        Some(most) => usize::try_from(index(most, "`maxsplit`")?).ok(),
-        None => None,
+fn split<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+    let text = given.text(0)?;
+    let most = match given.get(2).map(|most| (most.whole(), most)) {
+        Some((None, most)) => return type_error(format!("`maxsplit` must be a whole number, not `{}`", most.kind())),
+        Some((Some(most), _)) => usize::try_from(most).unwrap_or(usize::MAX),
+        None => usize::MAX,
     };
-    let found = match optional(separator) {
-        None => words::words(text, most),
-        Some(separator) => {
-            let separator = text_of(Some(separator), "the separator")?;
-            if separator.is_empty() {
-                return Error::Value.raise("a text cannot be split at an empty separator");
-            }
-            words::pieces(text, separator, most)
-        }
-    };
-    parts(text, &found, meter)
+    if given.some(1).is_none() {
+        return parts(given, &words(text, most));
+    }
+    let separator = given.text(1)?;
+    if separator.is_empty() {
+        return value_error("a text cannot be split at an empty separator");
+    }
+    let mut found = Vec::new();
+    let mut from = 0;
+    for (at, _) in text.match_indices(&**separator).take(most) {
+        found.push((from, at));
+        from = at + separator.len();
+    }
+    found.push((from, text.len()));
+    parts(given, &found)
 }
 
-/// Makes the list of the parts of a text with these byte ranges.
-fn parts<'a>(text: &Text<'a>, parts: &[(usize, usize)], meter: &Meter) -> Run<Val<'a>> {
-    meter.items(parts.len())?;
-    meter.steps(parts.len())?;
-    meter.text(text.len())?;
+/// Returns the byte ranges of the words of a text; after `most` splits the rest is one word.
+fn words(text: &str, most: usize) -> Vec<(usize, usize)> {
+    let mut words = Vec::new();
+    let mut from = 0;
+    while let Some(begin) = text[from..].find(|c| !is_space(c)) {
+        let begin = from + begin;
+        let end = match words.len() == most {
+            true => text.len(),
+            false => text[begin..].find(is_space).map_or(text.len(), |length| begin + length),
+        };
+        words.push((begin, end));
+        from = end;
+    }
+    words
+}
+
+fn lines<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+    let text = given.text(0)?;
+    let mut lines = Vec::new();
+    let mut from = 0;
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        if !matches!(c, '\n' | '\r' | '\x0b' | '\x0c' | '\x1c'..='\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}') {
+            continue;
+        }
+        let mut end = at + c.len_utf8();
+        if c == '\r' && characters.next_if(|(_, next)| *next == '\n').is_some() {
+            end += 1;
+        }
+        lines.push((from, at));
+        from = end;
+    }
+    if from < text.len() {
+        lines.push((from, text.len()));
+    }
+    parts(given, &lines)
+}
+
+/// Makes the list of the parts of the text with these byte ranges.
+fn parts<'a>(given: &Given<'_, 'a>, parts: &[(usize, usize)]) -> Run<Val<'a>> {
+    let text = given.text(0)?;
+    given.meter.items(parts.len())?;
+    given.meter.steps(parts.len())?;
+    given.meter.text(text.len())?;
     Ok(Val::list(parts.iter().map(|(from, to)| Val::Text(text.part(*from, *to))).collect()))
 }
 
-fn join<'a>(separator: &Text<'a>, items: Option<&Val<'a>>, meter: &Meter) -> Run<Val<'a>> {
-    let items = items.map_or_else(|| Ok(Vec::new()), |items| items.items(meter))?;
+fn join<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+    let (separator, items) = (given.text(0)?, given.value(1)?.items(given.meter)?);
     let mut joined = String::new();
     for (number, item) in items.iter().enumerate() {
         let Val::Text(item) = item else {
-            return Error::Type.raise(format!("`join` takes texts, but item `{number}` is `{}`", item.kind()));
+            return type_error(format!("`join` takes texts, but item `{number}` is `{}`", item.kind()));
         };
         let before: &str = if number > 0 { separator } else { "" };
-        meter.text(before.len() + item.len())?;
-        meter.is_short(joined.len() + before.len() + item.len())?;
+        given.meter.text(before.len() + item.len())?;
+        given.meter.is_short(joined.len() + before.len() + item.len())?;
         joined.push_str(before);
         joined.push_str(item);
     }
     Ok(Val::text(joined))
 }
 
-/// Returns the part of a text between two indexes and the number of characters before it; `None` if there is none.
-fn window<'t>(text: &'t str, arguments: ArgumentSlots<'_, '_>) -> Run<Option<(&'t str, usize)>> {
-    let bound = |at: usize| match optional(given(arguments, at)) {
-        Some(bound) => index(bound, "a position in a text").map(Some),
-        None => Ok(None),
-    };
-    let (start, end) = (bound(1)?, bound(2)?);
-    if start.is_none() && end.is_none() {
-        return Ok(Some((text, 0)));
-    }
-    let length = text.chars().count() as i128;
-    let from_end = |at: i128| if at < 0 { at.saturating_add(length).max(0) } else { at };
-    let (start, end) = (from_end(start.unwrap_or(0)), from_end(end.unwrap_or(length)).min(length));
-    if start > end {
-        return Ok(None);
-    }
-    let (start, end) = (start as usize, end as usize);
-    let place = |at: usize| text.char_indices().nth(at).map_or(text.len(), |(place, _)| place);
-    Ok(Some((&text[place(start)..place(end)], start)))
-}
-
-fn affixed<'a>(text: &Text<'a>, arguments: ArgumentSlots<'_, 'a>, method: Method, meter: &Meter) -> Run<Val<'a>> {
-    let window = window(text, arguments)?;
-    let fits = |affix: &Val<'a>| {
-        let what = "the prefix or suffix";
-        let affix = text_of(Some(affix), what)?;
-        meter.step()?;
-        meter.looks(affix.len())?;
-        Ok(window.is_some_and(|(text, _)| match method {
-            Method::Startswith => text.starts_with(&**affix),
-            _ => text.ends_with(&**affix),
-        }))
-    };
-    match given(arguments, 0) {
-        Some(Val::Tuple(several)) => {
-            for affix in several.iter() {
-                if fits(affix)? {
-                    return Ok(Val::Bool(true));
-                }
-            }
-            Ok(Val::Bool(false))
+/// Computes `startswith` and `endswith`, which take a text or a tuple of them.
+fn affixed<'a>(given: &Given<'_, 'a>, fits: fn(&str, &str) -> bool) -> Run<Val<'a>> {
+    let text = given.text(0)?;
+    let Val::Tuple(several) = given.value(1)? else { return Ok(Val::Bool(fits(text, given.text(1)?))) };
+    for affix in several.iter() {
+        let Val::Text(affix) = affix else {
+            return type_error(format!("a prefix or suffix must be a text, not `{}`", affix.kind()));
+        };
+        given.meter.step()?;
+        given.meter.looks(affix.len())?;
+        if fits(text, &affix) {
+            return Ok(Val::Bool(true));
         }
-        Some(affix) => fits(affix).map(Val::Bool),
-        None => Ok(Val::Bool(false)),
     }
+    Ok(Val::Bool(false))
 }
 
-fn searched<'a>(text: &Text<'a>, arguments: ArgumentSlots<'_, 'a>, method: Method, meter: &Meter) -> Run<Val<'a>> {
-    let part = text_of(given(arguments, 0), "the text to find")?;
-    meter.looks(text.len())?;
-    let window = window(text, arguments)?;
-    if method == Method::Count {
-        return Ok(Val::Int(window.map_or(0, |(text, _)| text.matches(&**part).count()) as i128));
-    }
-    let found = window.and_then(|(text, before)| {
-        let at = text.find(&**part)?;
-        Some((before + text[..at].chars().count()) as i128)
-    });
-    match found {
-        Some(at) => Ok(Val::Int(at)),
-        None if method == Method::Find => Ok(Val::Int(-1)),
-        None => Error::Value.raise("the value was not found"),
-    }
-}
-
-fn replaced<'a>(text: &Text<'a>, arguments: ArgumentSlots<'_, 'a>, meter: &Meter) -> Run<Val<'a>> {
-    let old = text_of(given(arguments, 0), "the text to replace")?;
-    let new = text_of(given(arguments, 1), "the replacement")?;
-    let most = match given(arguments, 2) {
-        Some(most) => usize::try_from(index(most, "the number of replacements")?).unwrap_or(usize::MAX),
-        None => usize::MAX,
-    };
-    let times = text.matches(&**old).count().min(most);
-    meter.text(text.len().saturating_add(new.len().saturating_mul(times)))?;
-    Ok(Val::text(text.replacen(&**old, new, most)))
-}
-
-fn of_dict<'a>(dict: &Dict<'a>, method: Method, arguments: ArgumentSlots<'_, 'a>, meter: &Meter) -> Run<Val<'a>> {
-    match method {
-        Method::Get => {
-            let default = given(arguments, 1).cloned().unwrap_or(Val::None);
-            let key = given(arguments, 0).map(|key| key.key(meter)).transpose()?;
-            Ok(key.and_then(|key| dict.get(&key)).unwrap_or(default))
-        }
-        Method::Keys => members(dict, Kind::Keys, |(key, _)| key, meter),
-        Method::Values => members(dict, Kind::Values, |(_, value)| value, meter),
-        Method::Items => members(dict, Kind::Items, |(key, value)| Val::tuple(vec![key, value]), meter),
-        _ => missing(&Val::Dict(dict.clone()), method),
-    }
-}
-
-fn members<'a>(dict: &Dict<'a>, kind: Kind, item: fn((Val<'a>, Val<'a>)) -> Val<'a>, meter: &Meter) -> Run<Val<'a>> {
-    meter.items(3 * dict.len())?;
-    meter.steps(dict.len())?;
-    Ok(Val::series(kind, dict.members().into_iter().map(item).collect()))
-}
-
-fn of_items<'a>(
-    value: &Val<'a>,
-    length: usize,
-    method: Method,
-    arguments: ArgumentSlots<'_, 'a>,
-    meter: &Meter,
-) -> Run<Val<'a>> {
-    let wanted = match (method, given(arguments, 0)) {
-        (Method::Count | Method::Index, Some(wanted)) => wanted,
-        _ => return missing(value, method),
-    };
-    let is_range = matches!(value, Val::Series(_));
-    if (method == Method::Count || is_range) && given(arguments, 1).is_some() {
-        return Error::Type.raise(format!("`{}` takes one argument on `{}`", method.word(), value.kind()));
-    }
-    let place = |at: usize, missing: usize| match given(arguments, at) {
-        Some(bound) => {
-            let bound = index(bound, "a position in a list")?;
-            let bound = if bound < 0 { bound.saturating_add(length as i128).max(0) } else { bound };
-            Ok(usize::try_from(bound).unwrap_or(length).min(length))
-        }
-        None => Ok(missing),
-    };
-    let (from, to) = (place(1, 0)?, place(2, length)?);
-    let mut count = 0;
-    for (at, item) in value.items(meter)?.iter().enumerate().take(to).skip(from) {
-        let is = compare::equal(item, wanted, meter, 0)?;
-        if is && method == Method::Index {
-            return Ok(Val::Int(at as i128));
-        }
-        count += i128::from(is);
-    }
-    match method {
-        Method::Count => Ok(Val::Int(count)),
-        _ => Error::Value.raise("the value was not found"),
-    }
+fn replaced<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+    let (text, old, new) = (given.text(0)?, given.text(1)?, given.text(2)?);
+    let times = text.matches(&**old).count();
+    given.meter.text(text.len().saturating_add(new.len().saturating_mul(times)))?;
+    Ok(Val::text(text.replace(&**old, new)))
 }

@@ -4,24 +4,21 @@
 //! The tree gives access to nothing else: functions and methods come from a fixed list, and unsupported syntax is
 //! rejected at parse time. Sets keep their insertion order.
 
-mod atom;
-mod call;
 mod compare;
 mod decided;
 mod eval;
 mod functions;
-mod literal;
 mod meter;
 mod methods;
-mod names;
 mod number;
+mod operand;
+mod operate;
 mod parse;
 mod print;
-mod sequence;
 mod token;
 mod tree;
+mod unknown;
 mod value;
-mod words;
 
 use std::fmt;
 use std::sync::Arc;
@@ -32,7 +29,7 @@ use super::jsonata::MAX_EXPRESSION_BYTES;
 use super::truth::Truth;
 use super::{EvalFault, ParseFault, Scope};
 use eval::Evaluation;
-use tree::Node;
+use parse::Parsed;
 
 /// The names that [`Python::parse`] accepts: the checked output and its history.
 pub const PYTHON_NAMES: &[&str] = &["output", "input", "shared", "history"];
@@ -56,9 +53,7 @@ pub struct Python(Arc<ParsedExpression>);
 
 struct ParsedExpression {
     text: String,
-    tree: Node,
-    names: Vec<String>,
-    loops: bool,
+    parsed: Parsed,
 }
 
 impl Python {
@@ -79,9 +74,8 @@ impl Python {
             let message = format!("the expression has {} bytes, more than {MAX_EXPRESSION_BYTES}", text.len());
             return Err(fault(0, message, "write it as several checks"));
         }
-        let tree = parse::parse(text)?;
-        let names::Requirements { names, loops } = names::asked(&tree, names)?;
-        Ok(Python(Arc::new(ParsedExpression { text: text.to_owned(), tree, names, loops })))
+        let parsed = parse::parse(text, names)?;
+        Ok(Python(Arc::new(ParsedExpression { text: text.to_owned(), parsed })))
     }
 
     /// Returns the expression as it was written.
@@ -91,16 +85,16 @@ impl Python {
 
     /// Returns the names that it reads from its scope, in alphabetical order.
     pub fn names(&self) -> Vec<&str> {
-        self.0.names.iter().map(String::as_str).collect()
+        self.0.parsed.names.iter().map(String::as_str).collect()
     }
 
-    /// Evaluates the expression over a scope. Tuples, sets and iterators become arrays.
+    /// Evaluates the expression over a scope. Tuples, sets and views of dicts become arrays.
     ///
     /// # Errors
     /// Python's exception, or an exceeded time or memory limit.
     pub fn eval(&self, scope: &Scope<'_>) -> Result<Option<Value>, EvalFault> {
         let evaluation = Evaluation::over(scope);
-        let value = evaluation.value(&self.0.tree).and_then(|value| print::json(&value, &evaluation.meter, 0));
+        let value = evaluation.value(&self.0.parsed.tree).and_then(|value| print::json(&value, &evaluation.meter, 0));
         value.map(Some).map_err(|raise| raise.fault(&self.0.text))
     }
 
@@ -109,7 +103,7 @@ impl Python {
     /// # Errors
     /// As for [`Python::eval`].
     pub fn holds(&self, scope: &Scope<'_>) -> Result<bool, EvalFault> {
-        let value = Evaluation::over(scope).value(&self.0.tree).map(|value| value.truth());
+        let value = Evaluation::over(scope).value(&self.0.parsed.tree).map(|value| value.truth());
         value.map_err(|raise| raise.fault(&self.0.text))
     }
 
@@ -118,18 +112,18 @@ impl Python {
     /// Each compared path is one name: the part of the expression in Python's spelling. If the expression is true, the
     /// comparisons are true. The reverse fails if Python raises an exception.
     pub(super) fn truth(&self) -> Option<Truth> {
-        decided::truth(&self.0.tree)
+        decided::truth(&self.0.parsed.tree)
     }
 
-    /// Checks whether it may compute for long with any input: it has a `for` or a range.
+    /// Checks whether it may compute for long with any input: it has a `for`.
     pub fn is_heavy(&self) -> bool {
-        self.0.loops
+        self.0.parsed.has_loop
     }
 }
 
 impl PartialEq for Python {
     fn eq(&self, other: &Python) -> bool {
-        self.0.text == other.0.text && self.0.names == other.0.names
+        self.0.text == other.0.text && self.0.parsed.names == other.0.parsed.names
     }
 }
 

@@ -1,41 +1,68 @@
 //! Parses tokens into a tree by operator precedence. Unsupported syntax is rejected here, with its place.
 
-use super::token::{PlacedToken, Token, tokens};
-use super::tree::{Choice, Literal, Node, Operator, Relation, Sign};
-use super::{IN_JSONATA, fault};
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::token::{Kind, Token, tokens};
+use super::tree::{COMPARISONS, Choice, Node, Operator, RANKS, Shape, Unary};
+use super::{IN_JSONATA, fault, unknown};
 use crate::expr::ParseFault;
 use crate::expr::jsonata::quoted;
 
-/// The maximum nesting depth: brackets, conditions, `not`, signs, powers, and the iterables of `for`. Parsing and
-/// evaluation need stack for each level; a thread with two megabytes has enough for all levels and the deepest value.
-pub(super) const MAX_NESTING: usize = 32;
+/// The maximum nesting depth: brackets, conditions, `not`, signs, and the iterables of `for`. Parsing and evaluation
+/// need stack for each level; a thread with two megabytes has enough for all levels and the deepest value.
+const MAX_NESTING: usize = 32;
 
 pub(super) type ParseResult<T> = Result<T, ParseFault>;
 
 pub(super) struct Parser<'t> {
-    pub(super) text: &'t str,
-    tokens: Vec<PlacedToken<'t>>,
+    text: &'t str,
+    tokens: Vec<Token>,
     /// The index of the current token.
     here: usize,
     nesting: usize,
+    /// The names that are read and that no `for` binds so far, with their byte offsets.
+    pub(super) reads: Vec<(&'t str, usize)>,
+    /// The byte offsets of generators in places that do not iterate over them.
+    pub(super) generators: Vec<usize>,
+    pub(super) has_loop: bool,
 }
 
-/// Parses a text into a tree.
-pub(super) fn parse(text: &str) -> ParseResult<Node> {
-    let mut parser = Parser { text, tokens: tokens(text)?, here: 0, nesting: 0 };
-    if *parser.token() == Token::End {
+/// A parsed expression.
+pub(super) struct Parsed {
+    pub(super) tree: Node,
+    /// The names that it reads from its scope, in alphabetical order, without repetitions.
+    pub(super) names: Vec<String>,
+    pub(super) has_loop: bool,
+}
+
+/// Parses a text; `known` are the names of the scope.
+pub(super) fn parse(text: &str, known: &[&str]) -> ParseResult<Parsed> {
+    let tokens = tokens(text)?;
+    let mut parser =
+        Parser { text, tokens, here: 0, nesting: 0, reads: Vec::new(), generators: Vec::new(), has_loop: false };
+    if *parser.kind() == Kind::End {
         return Err(fault(0, "the expression is empty", "write one, as in `len(output) > 0`"));
     }
     let tree = parser.expressions()?;
-    match parser.token() {
-        Token::End => Ok(tree),
-        _ => Err(parser.out_of_place()),
+    if *parser.kind() != Kind::End {
+        return Err(parser.out_of_place());
     }
+    if let Some(at) = parser.generators.first() {
+        let help = "put it into brackets: `[… for x in …]`";
+        return Err(fault(*at, "a `for` in parentheses is not a value here", help));
+    }
+    if let Some((name, at)) = parser.reads.iter().find(|(name, _)| !known.contains(name)) {
+        return Err(unknown::name(name, *at, known));
+    }
+    let names: BTreeSet<&str> = parser.reads.iter().map(|(name, _)| *name).collect();
+    Ok(Parsed { tree, names: names.into_iter().map(str::to_owned).collect(), has_loop: parser.has_loop })
 }
 
 impl<'t> Parser<'t> {
-    pub(super) fn token(&self) -> &Token<'t> {
-        &self.tokens[self.here].token
+    pub(super) fn kind(&self) -> &Kind {
+        &self.tokens[self.here].kind
     }
 
     /// Returns the byte offset of the current token.
@@ -43,8 +70,25 @@ impl<'t> Parser<'t> {
         self.tokens[self.here].at
     }
 
+    /// Returns the text of the current token; it is empty at the end.
+    pub(super) fn word(&self) -> &'t str {
+        self.word_at(self.here)
+    }
+
+    /// Returns the text of the token after the current one.
+    pub(super) fn following(&self) -> &'t str {
+        self.word_at(self.here + 1)
+    }
+
+    fn word_at(&self, index: usize) -> &'t str {
+        self.tokens.get(index).map_or("", |token| &self.text[token.at..token.end])
+    }
+
     pub(super) fn shown(&self) -> String {
-        self.token().shown(self.text, &self.tokens[self.here])
+        match self.kind() {
+            Kind::End => "the end".to_owned(),
+            _ => quoted(self.word()),
+        }
     }
 
     /// Advances to the next token; the last one stays.
@@ -52,33 +96,24 @@ impl<'t> Parser<'t> {
         self.here = (self.here + 1).min(self.tokens.len() - 1);
     }
 
-    pub(super) fn is(&self, sign: &str) -> bool {
-        matches!(self.token(), Token::Sign(found) if *found == sign)
+    pub(super) fn is(&self, word: &str) -> bool {
+        self.word() == word
     }
 
-    pub(super) fn is_word(&self, word: &str) -> bool {
-        matches!(self.token(), Token::Name(found) if *found == word)
-    }
-
-    /// Returns the token after the current one.
-    pub(super) fn following(&self) -> &Token<'t> {
-        &self.tokens[(self.here + 1).min(self.tokens.len() - 1)].token
-    }
-
-    pub(super) fn takes(&mut self, sign: &str) -> bool {
-        let found = self.is(sign);
+    pub(super) fn takes(&mut self, word: &str) -> bool {
+        let found = self.is(word);
         if found {
             self.advance();
         }
         found
     }
 
-    pub(super) fn takes_word(&mut self, word: &str) -> bool {
-        let found = self.is_word(word);
-        if found {
-            self.advance();
+    /// Reads a word or sign that must be here.
+    pub(super) fn expect(&mut self, word: &str, help: &str) -> ParseResult<()> {
+        match self.takes(word) {
+            true => Ok(()),
+            false => Err(fault(self.at(), format!("expected `{word}`, found {}", self.shown()), help)),
         }
-        found
     }
 
     /// Reads the sign that closes the bracket at `open`.
@@ -86,8 +121,8 @@ impl<'t> Parser<'t> {
         if self.takes(sign) {
             return Ok(());
         }
-        match self.token() {
-            Token::End => {
+        match self.kind() {
+            Kind::End => {
                 let opened = quoted(&self.text[open..=open]);
                 Err(fault(open, format!("{opened} is not closed"), format!("write `{sign}` at its end")))
             }
@@ -107,191 +142,121 @@ impl<'t> Parser<'t> {
         Ok(found)
     }
 
+    /// Accepts a part in a place that iterates over it, so that it may be a generator.
+    pub(super) fn accept(&mut self, node: &Node) {
+        if let Node::Comprehension(comprehension) = node
+            && comprehension.shape == Shape::Generator
+        {
+            self.generators.pop();
+        }
+    }
+
     /// Reads an expression, or several with commas between them as a tuple.
     pub(super) fn expressions(&mut self) -> ParseResult<Node> {
         let first = self.expression()?;
-        if !self.is(",") {
-            return Ok(first);
+        match self.is(",") {
+            true => self.items(first).map(|items| Node::Items(Shape::Tuple, items)),
+            false => Ok(first),
         }
-        let mut items = vec![first];
-        while self.takes(",") && self.begins() {
-            items.push(self.expression()?);
-        }
-        Ok(Node::Tuple(items))
     }
 
-    /// Checks whether an expression can continue here after a comma.
-    fn begins(&self) -> bool {
-        !matches!(self.token(), Token::End | Token::Sign(")" | "]" | "}" | ":" | "="))
+    /// Reads the items after the first one, which may end with a comma.
+    pub(super) fn items(&mut self, first: Node) -> ParseResult<Vec<Node>> {
+        let mut items = vec![first];
+        while self.takes(",") && !matches!(self.word(), "" | ")" | "]" | "}" | ":" | "=") {
+            items.push(self.expression()?);
+        }
+        Ok(items)
     }
 
     pub(super) fn expression(&mut self) -> ParseResult<Node> {
         self.nested(|parser| {
-            let then = parser.any()?;
-            if !parser.takes_word("if") {
+            let then = parser.condition()?;
+            if !parser.takes("if") {
                 return Ok(then);
             }
-            let condition = parser.any()?;
-            if !parser.takes_word("else") {
-                let found = parser.shown();
-                let help = "write a conditional value with its `else`: `a if condition else b`";
-                return Err(fault(parser.at(), format!("expected `else`, found {found}"), help));
-            }
+            let condition = parser.condition()?;
+            parser.expect("else", "write a conditional value with its `else`: `a if condition else b`")?;
             let otherwise = parser.expression()?;
             Ok(Node::Choose(Box::new(Choice { condition, then, otherwise })))
         })
     }
 
-    /// Reads a condition of `or`s. It is also the iterable of a `for`, where a following `if` is a filter.
-    pub(super) fn any(&mut self) -> ParseResult<Node> {
-        let first = self.all()?;
-        if !self.is_word("or") {
-            return Ok(first);
-        }
-        let mut parts = vec![first];
-        while self.takes_word("or") {
-            parts.push(self.all()?);
-        }
-        Ok(Node::Any(parts))
+    /// Reads an expression without `if`, such as the iterable of a `for`, where a following `if` is a filter.
+    pub(super) fn condition(&mut self) -> ParseResult<Node> {
+        self.chain(0)
     }
 
-    fn all(&mut self) -> ParseResult<Node> {
-        let first = self.not()?;
-        if !self.is_word("and") {
-            return Ok(first);
+    /// Reads operands with operators of this rank between them.
+    fn chain(&mut self, rank: usize) -> ParseResult<Node> {
+        if rank == RANKS.len() {
+            return self.signed();
         }
-        let mut parts = vec![first];
-        while self.takes_word("and") {
-            parts.push(self.not()?);
+        if rank == COMPARISONS && self.takes("not") {
+            return Ok(Node::Unary(Unary::Not, Box::new(self.nested(|parser| parser.chain(rank))?)));
         }
-        Ok(Node::All(parts))
-    }
-
-    fn not(&mut self) -> ParseResult<Node> {
-        if self.takes_word("not") {
-            return Ok(Node::Not(Box::new(self.nested(Parser::not)?)));
-        }
-        self.comparison()
-    }
-
-    fn comparison(&mut self) -> ParseResult<Node> {
-        let first = self.sum()?;
-        let mut rest: Vec<(Relation, Node)> = Vec::new();
+        let first = self.chain(rank + 1)?;
+        let mut rest: Vec<(Operator, Node)> = Vec::new();
         loop {
             let at = self.at();
-            let Some(relation) = self.relation() else { break };
-            let right = self.sum()?;
-            if matches!(relation, Relation::Is | Relation::IsNot) {
-                let left = rest.last().map_or(&first, |(_, left)| left);
-                identity(relation, [left, &right], at)?;
+            let Some(operator) = self.operator(RANKS[rank]) else { break };
+            let right = self.chain(rank + 1)?;
+            let left = rest.last().map_or(&first, |(_, left)| left);
+            is_supported(left, operator, &right, at)?;
+            if let Operator::In | Operator::NotIn = operator {
+                self.accept(&right);
             }
-            rest.push((relation, right));
+            rest.push((operator, right));
         }
-        if rest.is_empty() {
-            return Ok(first);
-        }
-        Ok(Node::Compare(Box::new(first), rest))
+        Ok(if rest.is_empty() { first } else { Node::Chain(Box::new(first), rest) })
     }
 
-    fn relation(&mut self) -> Option<Relation> {
-        let relation = match self.token() {
-            Token::Sign("==") => Relation::Equal,
-            Token::Sign("!=") => Relation::Unequal,
-            Token::Sign("<") => Relation::Less,
-            Token::Sign("<=") => Relation::LessEqual,
-            Token::Sign(">") => Relation::Greater,
-            Token::Sign(">=") => Relation::GreaterEqual,
-            Token::Name("in") => Relation::In,
-            Token::Name("not") if *self.following() == Token::Name("in") => {
-                self.advance();
-                Relation::NotIn
-            }
-            Token::Name("is") if *self.following() == Token::Name("not") => {
-                self.advance();
-                Relation::IsNot
-            }
-            Token::Name("is") => Relation::Is,
-            _ => return None,
+    fn operator(&mut self, among: &[(&str, Operator)]) -> Option<Operator> {
+        let is_here = |sign: &str| match sign.split_once(' ') {
+            Some((word, following)) => self.is(word) && self.following() == following,
+            None => self.is(sign),
         };
-        self.advance();
-        Some(relation)
-    }
-
-    fn sum(&mut self) -> ParseResult<Node> {
-        self.chain(&[("+", Operator::Add), ("-", Operator::Subtract)], Parser::product)
-    }
-
-    fn product(&mut self) -> ParseResult<Node> {
-        const PRODUCTS: &[(&str, Operator)] = &[
-            ("*", Operator::Multiply),
-            ("/", Operator::Divide),
-            ("//", Operator::FloorDivide),
-            ("%", Operator::Remainder),
-        ];
-        self.chain(PRODUCTS, Parser::signed)
-    }
-
-    fn chain(&mut self, operators: &[(&str, Operator)], part: fn(&mut Self) -> ParseResult<Node>) -> ParseResult<Node> {
-        let first = part(self)?;
-        let mut rest = Vec::new();
-        while let Some((_, operator)) = operators.iter().find(|(sign, _)| self.is(sign)) {
-            let at = self.at();
-            if *operator == Operator::Remainder && rest.is_empty() && is_text(&first) {
-                let help = "join the parts with `+`, with `str(…)` around what is not text";
-                return Err(fault(at, "text with embedded values is not supported: `'…' % values`", help));
-            }
-            self.advance();
-            rest.push((*operator, part(self)?));
-        }
-        if rest.is_empty() {
-            return Ok(first);
-        }
-        Ok(Node::Arithmetic(Box::new(first), rest))
+        let (sign, operator) = among.iter().find(|(sign, _)| is_here(sign))?;
+        sign.split(' ').for_each(|_| self.advance());
+        Some(*operator)
     }
 
     fn signed(&mut self) -> ParseResult<Node> {
-        let sign = match self.token() {
-            Token::Sign("+") => Sign::Plus,
-            Token::Sign("-") => Sign::Minus,
-            _ => return self.power(),
+        let sign = match self.word() {
+            "+" => Unary::Plus,
+            "-" => Unary::Minus,
+            _ => {
+                let operand = self.trailed()?;
+                if self.is("**") {
+                    return Err(fault(self.at(), "`**` is not supported: a check has no powers", IN_JSONATA));
+                }
+                return Ok(operand);
+            }
         };
         self.advance();
-        Ok(Node::Sign(sign, Box::new(self.nested(Parser::signed)?)))
-    }
-
-    /// Reads `-a ** -b`: a power binds tighter than the sign before it, and looser than the one after it.
-    fn power(&mut self) -> ParseResult<Node> {
-        let base = self.trailed()?;
-        if !self.takes("**") {
-            return Ok(base);
-        }
-        let exponent = self.nested(Parser::signed)?;
-        Ok(Node::Arithmetic(Box::new(base), vec![(Operator::Power, exponent)]))
+        Ok(Node::Unary(sign, Box::new(self.nested(Parser::signed)?)))
     }
 
     /// Makes the fault for a token in the wrong place.
     pub(super) fn out_of_place(&self) -> ParseFault {
-        let help = match self.token() {
-            Token::End => "complete the expression",
-            Token::Sign("=") => "write a comparison with `==`",
-            Token::Sign(":=") => "an expression cannot assign names: write the value where it is used",
-            Token::Sign("&") => "write `and` to require both conditions",
-            Token::Sign("|") => "write `or` to require either condition",
-            Token::Sign("~" | "^" | "<<" | ">>" | "@") => {
-                "use one of the operators `+`, `-`, `*`, `/`, `//`, `%` and `**`"
-            }
-            Token::Sign(";") => "a check is a single expression: join conditions with `and`",
-            Token::Sign("*" | "**") => "write the items one by one",
-            Token::Name("lambda") => "write `[… for x in …]` where the function would be used",
-            Token::Name("import" | "from") => IN_JSONATA,
-            Token::Name("for") => "put it into brackets: `[… for x in …]`, `all(… for x in …)`",
-            Token::Name(word) if KEYWORDS.contains(word) => "a check is an expression, not a statement",
+        if *self.kind() == Kind::End {
+            return fault(self.at(), "the expression ends too early", "complete the expression");
+        }
+        let help = match self.word() {
+            "=" => "write a comparison with `==`",
+            ":=" => "an expression cannot assign names: write the value where it is used",
+            "&" => "write `and` to require both conditions",
+            "|" => "write `or` to require either condition",
+            "~" | "^" | "<<" | ">>" | "@" => IN_JSONATA,
+            ";" => "a check is a single expression: join conditions with `and`",
+            "*" | "**" => "write the items one by one",
+            "lambda" => "write `[… for x in …]` where the function would be used",
+            "import" | "from" => IN_JSONATA,
+            "for" => "put it into brackets: `[… for x in …]`, `all(… for x in …)`",
+            word if KEYWORDS.contains(&word) => "a check is an expression, not a statement",
             _ => "join conditions with `and` or `or`; write text in quotes",
         };
-        match self.token() {
-            Token::End => fault(self.at(), "the expression ends too early", help),
-            _ => fault(self.at(), format!("{} is not allowed here", self.shown()), help),
-        }
+        fault(self.at(), format!("{} is not allowed here", self.shown()), help)
     }
 }
 
@@ -302,19 +267,18 @@ pub(super) const KEYWORDS: &[&str] = &[
     "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
-fn is_text(node: &Node) -> bool {
-    matches!(node, Node::Literal(Literal::Text(_)))
-}
-
-/// Rejects `is` except with `None`, `True` and `False`: other identities depend on how Python stores values.
-fn identity(relation: Relation, sides: [&Node; 2], at: usize) -> ParseResult<()> {
-    let is_single = |side: &&Node| matches!(side, Node::Literal(Literal::None | Literal::Bool(_)));
-    if sides.iter().any(is_single) {
-        return Ok(());
-    }
-    let help = match relation {
-        Relation::IsNot => "write `!=`",
-        _ => "write `==`",
+/// Rejects `%` after a text, and `is` except with `None`, `True` and `False`: other identities depend on how Python
+/// stores values.
+fn is_supported(left: &Node, operator: Operator, right: &Node, at: usize) -> ParseResult<()> {
+    let is_single = |side: &Node| matches!(side, Node::Literal(Value::Null | Value::Bool(_)));
+    let help = match operator {
+        Operator::Remainder if matches!(left, Node::Literal(Value::String(_))) => {
+            let help = "join the parts with `+`, with `str(…)` around what is not text";
+            return Err(fault(at, "text with embedded values is not supported: `'…' % values`", help));
+        }
+        Operator::Is if !is_single(left) && !is_single(right) => "write `==`",
+        Operator::IsNot if !is_single(left) && !is_single(right) => "write `!=`",
+        _ => return Ok(()),
     };
-    Err(fault(at, format!("`{}` can only test for `None`, `True` and `False`", relation.sign()), help))
+    Err(fault(at, format!("`{}` can only test for `None`, `True` and `False`", operator.sign()), help))
 }

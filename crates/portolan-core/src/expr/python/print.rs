@@ -2,23 +2,19 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::meter::{Error, Meter, Run, deeper};
+use super::meter::{Meter, Run, deeper, exceeds, type_error, value_error};
 use super::number::printed;
-use super::value::{Kind, Val};
+use super::value::Val;
 
 /// Computes `str(value)`.
 pub(super) fn text(value: &Val<'_>, meter: &Meter) -> Run<String> {
-    match value {
-        Val::Text(text) => {
-            meter.text(text.len())?;
-            Ok(text.to_string())
-        }
-        other => {
-            let mut printer = Printer { text: String::new(), meter };
-            printer.value(other, 0)?;
-            Ok(printer.text)
-        }
+    if let Val::Text(text) = value {
+        meter.text(text.len())?;
+        return Ok(text.to_string());
     }
+    let mut printer = Printer { text: String::new(), meter };
+    printer.value(value, 0)?;
+    Ok(printer.text)
 }
 
 struct Printer<'m> {
@@ -46,51 +42,39 @@ impl Printer<'_> {
                 self.meter.text(text.len())?;
                 self.put(&quoted(text))
             }
-            Val::List(items) => self.listed("[", (0..items.len()).filter_map(|at| items.get(at)), "]", deeper(depth)?),
-            Val::Tuple(items) if items.len() == 1 => self.listed("(", items.iter().cloned(), ",)", deeper(depth)?),
-            Val::Tuple(items) => self.listed("(", items.iter().cloned(), ")", deeper(depth)?),
+            Val::List(items) => self.listed("[", items.iter(), "]", depth),
+            Val::Tuple(items) if items.len() == 1 => self.listed("(", items.iter(), ",)", depth),
+            Val::Tuple(items) => self.listed("(", items.iter(), ")", depth),
             Val::Set(set) if set.is_empty() => self.put("set()"),
-            Val::Set(set) => self.listed("{", set.values().cloned(), "}", deeper(depth)?),
-            Val::Dict(dict) => {
-                self.meter.items(dict.len())?;
-                self.members(dict.members(), deeper(depth)?)
+            Val::Set(set) => self.listed("{", set.values().map(|(item, _)| item.clone()), "}", depth),
+            Val::View(_, items) => {
+                self.put(value.kind())?;
+                self.listed("([", items.iter(), "])", depth)
             }
-            Val::Series(series) => match series.kind {
-                Kind::Range { start, stop, step: 1 } => self.put(&format!("range({start}, {stop})")),
-                Kind::Range { start, stop, step } => self.put(&format!("range({start}, {stop}, {step})")),
-                Kind::Keys | Kind::Values | Kind::Items => {
-                    self.put(value.kind())?;
-                    self.listed("([", series.items.iter().cloned(), "])", deeper(depth)?)
+            Val::Dict(dict) => {
+                let depth = deeper(depth)?;
+                self.meter.items(dict.len())?;
+                self.put("{")?;
+                for (number, (key, value)) in dict.members().into_iter().enumerate() {
+                    self.put(if number > 0 { ", " } else { "" })?;
+                    self.value(&key, depth)?;
+                    self.put(": ")?;
+                    self.value(&value, depth)?;
                 }
-                Kind::Iterator(name) => {
-                    Error::Type.raise(format!("`{name}` cannot be printed: put `list(…)` around it"))
-                }
-            },
+                self.put("}")
+            }
+            Val::Function(_) => type_error("a function cannot be printed"),
         }
     }
 
     fn listed<'v>(&mut self, open: &str, items: impl Iterator<Item = Val<'v>>, close: &str, depth: usize) -> Run<()> {
+        let depth = deeper(depth)?;
         self.put(open)?;
         for (number, item) in items.enumerate() {
-            if number > 0 {
-                self.put(", ")?;
-            }
+            self.put(if number > 0 { ", " } else { "" })?;
             self.value(&item, depth)?;
         }
         self.put(close)
-    }
-
-    fn members(&mut self, members: Vec<(Val<'_>, Val<'_>)>, depth: usize) -> Run<()> {
-        self.put("{")?;
-        for (number, (key, value)) in members.into_iter().enumerate() {
-            if number > 0 {
-                self.put(", ")?;
-            }
-            self.value(&key, depth)?;
-            self.put(": ")?;
-            self.value(&value, depth)?;
-        }
-        self.put("}")
     }
 }
 
@@ -123,34 +107,28 @@ fn is_printable(c: char) -> bool {
     matches!(c, '\'' | '"') || !c.is_control() && ['a', c].iter().collect::<String>().escape_debug().count() == 2
 }
 
-/// Converts the value to JSON. Tuples, sets and iterators become arrays.
+/// Converts the value to JSON. Tuples, sets and views of dicts become arrays.
 pub(super) fn json(value: &Val<'_>, meter: &Meter, depth: usize) -> Run<Value> {
     meter.items(1)?;
     meter.step()?;
-    let list = |items: &mut dyn Iterator<Item = Val<'_>>| {
-        let depth = deeper(depth)?;
-        items.map(|item| json(&item, meter, depth)).collect::<Run<Vec<Value>>>().map(Value::Array)
-    };
     match value {
         Val::None => Ok(Value::Null),
         Val::Bool(is) => Ok(Value::Bool(*is)),
         Val::Int(int) => match (i64::try_from(*int), u64::try_from(*int)) {
             (Ok(int), _) => Ok(int.into()),
             (_, Ok(int)) => Ok(int.into()),
-            _ => Error::Bounds.raise(format!("`{int}` is too large for a whole number in JSON")),
+            _ => exceeds(format!("`{int}` is too large for a whole number in JSON")),
         },
         Val::Float(float) => match Number::from_f64(*float) {
             Some(number) => Ok(Value::Number(number)),
-            None => Error::Value.raise(format!("`{}` is not a JSON number", printed(*float))),
+            None => value_error(format!("`{}` is not a JSON number", printed(*float))),
         },
         Val::Text(text) => {
             meter.text(text.len())?;
             Ok(Value::String(text.to_string()))
         }
-        Val::List(items) => list(&mut (0..items.len()).filter_map(|at| items.get(at))),
-        Val::Tuple(items) => list(&mut items.iter().cloned()),
-        Val::Set(set) => list(&mut set.values().cloned()),
-        Val::Series(series) => list(&mut series.items.iter().cloned()),
+        Val::List(items) | Val::Tuple(items) | Val::View(_, items) => array(items.iter(), meter, depth),
+        Val::Set(set) => array(set.values().map(|(item, _)| item.clone()), meter, depth),
         Val::Dict(dict) => {
             let depth = deeper(depth)?;
             meter.items(dict.len())?;
@@ -158,7 +136,13 @@ pub(super) fn json(value: &Val<'_>, meter: &Meter, depth: usize) -> Run<Value> {
             let members = members.map(|(key, value)| Ok((name(&key, meter)?, json(&value, meter, depth)?)));
             members.collect::<Run<Map<String, Value>>>().map(Value::Object)
         }
+        Val::Function(_) => type_error("a function is not a JSON value"),
     }
+}
+
+fn array<'v>(items: impl Iterator<Item = Val<'v>>, meter: &Meter, depth: usize) -> Run<Value> {
+    let depth = deeper(depth)?;
+    items.map(|item| json(&item, meter, depth)).collect::<Run<Vec<Value>>>().map(Value::Array)
 }
 
 /// Converts the key of a dict to a member name.
@@ -167,6 +151,6 @@ fn name(key: &Val<'_>, meter: &Meter) -> Run<String> {
         Val::Text(_) | Val::Int(_) | Val::Float(_) => text(key, meter),
         Val::Bool(is) => Ok(is.to_string()),
         Val::None => Ok("null".to_owned()),
-        other => Error::Type.raise(format!("a `{}` cannot be a key in JSON", other.kind())),
+        other => type_error(format!("a `{}` cannot be a key in JSON", other.kind())),
     }
 }

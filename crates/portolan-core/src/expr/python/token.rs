@@ -1,47 +1,49 @@
-//! Splits the text of an expression into names, numbers, strings and signs with their places.
+//! Splits the text of an expression into names, literals and signs with their places.
+
+use serde_json::{Number, Value};
 
 use super::fault;
-use super::literal;
-use crate::expr::ParseFault;
+use super::number::without_underscores;
+use super::parse::ParseResult;
 use crate::expr::jsonata::quoted;
 
-/// A token.
+/// What a token is; its text is at its place.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token<'t> {
-    Name(&'t str),
-    Int(i128),
-    Float(f64),
-    Text(String),
-    Sign(&'static str),
+pub(super) enum Kind {
+    Name,
+    Literal(Value),
+    Sign,
     End,
 }
 
 /// A token and its byte range.
-#[derive(Clone, Debug)]
-pub(super) struct PlacedToken<'t> {
-    pub(super) token: Token<'t>,
+pub(super) struct Token {
+    pub(super) kind: Kind,
     pub(super) at: usize,
     pub(super) end: usize,
 }
 
-/// The longest first, so that `**` does not become two tokens.
-const SIGNS: &[&str] = &[
-    "...", "**", "//", "==", "!=", "<=", ">=", ":=", "<<", ">>", "->", "+", "-", "*", "/", "%", "(", ")", "[", "]",
-    "{", "}", ",", ":", ".", "<", ">", "=", "@", "&", "|", "^", "~", ";",
-];
+/// The signs of more than one character, the longest first.
+const LONG_SIGNS: &[&str] = &["...", "**", "//", "==", "!=", "<=", ">=", ":=", "<<", ">>", "->"];
+/// The signs of one character.
+const SHORT_SIGNS: &str = "+-*/%()[]{},:.<>=@&|^~;";
 
-/// Returns the tokens of a text; the last is [`Token::End`].
-pub(super) fn tokens(text: &str) -> Result<Vec<PlacedToken<'_>>, ParseFault> {
+/// The letters that a string can have before its quote.
+const PREFIXES: &[&str] = &["", "r", "u", "b", "br", "rb", "f", "fr", "rf", "t", "tr", "rt"];
+
+/// Returns the tokens of a text; the last is [`Kind::End`].
+pub(super) fn tokens(text: &str) -> ParseResult<Vec<Token>> {
     let mut found = Vec::new();
     let mut at = 0;
     loop {
         at += blanks(&text[at..]);
-        let (token, length) = next(text, at)?;
-        found.push(PlacedToken { token, at, end: at + length });
-        if length == 0 {
+        let (kind, length) = next(text, at)?;
+        let is_last = kind == Kind::End;
+        found.push(Token { kind, at, end: at + length });
+        at += length;
+        if is_last {
             return Ok(found);
         }
-        at += length;
     }
 }
 
@@ -60,49 +62,170 @@ fn blanks(rest: &str) -> usize {
     }
 }
 
-fn next(text: &str, at: usize) -> Result<(Token<'_>, usize), ParseFault> {
+/// Reads the token at `at`, and returns its length in bytes.
+fn next(text: &str, at: usize) -> ParseResult<(Kind, usize)> {
     let rest = &text[at..];
-    let Some(first) = rest.chars().next() else { return Ok((Token::End, 0)) };
-    if let Some(opening) = literal::opening(rest) {
-        return literal::text(text, at, opening).map(|(text, length)| (Token::Text(text), length));
-    }
+    let Some(first) = rest.chars().next() else { return Ok((Kind::End, 0)) };
     if first.is_ascii_digit() || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
-        return literal::number(text, at);
+        return number(rest, at);
     }
-    if is_name_start(first) {
-        let length = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
-        return Ok((Token::Name(&rest[..length]), length));
+    let name = name(rest);
+    if rest[name..].starts_with(['\'', '"']) && PREFIXES.contains(&rest[..name].to_ascii_lowercase().as_str()) {
+        return string(text, at, name);
     }
-    match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
-        Some(sign) => Ok((Token::Sign(sign), sign.len())),
-        None => {
-            let help = match first {
-                '!' => "write `not` for the opposite and `!=` for unequal",
-                '$' => "write the name without `$`: `output`",
-                '“' | '”' | '‘' | '’' => "write text in straight quotes",
-                _ => "write a Python expression",
+    if name > 0 {
+        return Ok((Kind::Name, name));
+    }
+    if let Some(sign) = LONG_SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
+        return Ok((Kind::Sign, sign.len()));
+    }
+    if SHORT_SIGNS.contains(first) {
+        return Ok((Kind::Sign, 1));
+    }
+    let help = match first {
+        '!' => "write `not` for the opposite and `!=` for unequal",
+        '$' => "write the name without `$`: `output`",
+        '“' | '”' | '‘' | '’' => "write text in straight quotes",
+        _ => "write a Python expression",
+    };
+    Err(fault(at, format!("{} is not a valid character in Python", quoted(&first.to_string())), help))
+}
+
+/// Returns the length of the run of letters, digits and `_`.
+fn name(rest: &str) -> usize {
+    rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len())
+}
+
+/// Reads the string at `at`, after a prefix of this length.
+fn string(text: &str, at: usize, prefix: usize) -> ParseResult<(Kind, usize)> {
+    let open = at + prefix;
+    let letters = text[at..open].to_ascii_lowercase();
+    if letters.contains('b') {
+        return Err(fault(at, "bytes are not supported", "JSON has no bytes: write plain text"));
+    }
+    if letters.contains(['f', 't']) {
+        let message = format!("text with embedded values is not supported: `{letters}'…'`");
+        return Err(fault(at, message, "join the parts with `+`, with `str(…)` around what is not text"));
+    }
+    let is_raw = letters == "r";
+    let quotes = ["'''", "\"\"\"", "'", "\""];
+    let quote = quotes.into_iter().find(|quote| text[open..].starts_with(quote)).unwrap_or("'");
+    let mut read = String::new();
+    let mut here = open + quote.len();
+    loop {
+        let rest = &text[here..];
+        if rest.starts_with(quote) {
+            return Ok((Kind::Literal(Value::String(read)), here + quote.len() - at));
+        }
+        here += match rest.chars().next() {
+            None => return Err(unclosed(at, quote)),
+            Some('\n') if quote.len() == 1 => return Err(unclosed(at, quote)),
+            // A quote after the backslash does not close the string, and both characters belong to it.
+            Some('\\') if is_raw => {
+                let length = 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
+                read.push_str(&rest[..length]);
+                length
+            }
+            Some('\\') => escape(rest, here, &mut read)?,
+            Some(c) => {
+                read.push(c);
+                c.len_utf8()
+            }
+        }
+    }
+}
+
+fn unclosed(at: usize, quote: &str) -> super::ParseFault {
+    fault(at, "the text is not closed", format!("write `{quote}` at its end"))
+}
+
+/// Reads an escape at the beginning of `rest`, and returns its length in bytes.
+fn escape(rest: &str, at: usize, read: &mut String) -> ParseResult<usize> {
+    let Some(letter) = rest[1..].chars().next() else { return Ok(1) };
+    let plain = match letter {
+        '\n' => return Ok(2),
+        '\\' | '\'' | '"' => letter,
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'x' => return character(rest, at, 2, read),
+        'u' => return character(rest, at, 4, read),
+        'U' => return character(rest, at, 8, read),
+        other => {
+            let help = match other {
+                'a' | 'b' | 'f' | 'v' | 'N' | '0'..='7' => "write it as in `\\x1f` or `\\u2028`".to_owned(),
+                _ => format!("write `\\\\{other}` for a backslash, or `r'…'` around all of the text"),
             };
-            Err(fault(at, format!("{} is not a valid character in Python", quoted(&first.to_string())), help))
+            return Err(fault(at, format!("`\\{}` is not a supported escape", other.escape_debug()), help));
+        }
+    };
+    read.push(plain);
+    Ok(2)
+}
+
+/// Reads a character that is written as `wanted` hexadecimal digits.
+fn character(rest: &str, at: usize, wanted: usize, read: &mut String) -> ParseResult<usize> {
+    let length = 2 + rest[2..].bytes().take(wanted).take_while(u8::is_ascii_hexdigit).count();
+    let (shown, digits) = (quoted(&rest[..length]), &rest[2..length]);
+    if digits.len() < wanted {
+        return Err(fault(at, format!("{shown} has too few digits"), format!("write {wanted} digits")));
+    }
+    match u32::from_str_radix(digits, 16).ok().and_then(char::from_u32) {
+        Some(c) => read.push(c),
+        None => return Err(fault(at, format!("{shown} is not a character"), "write the character itself")),
+    }
+    Ok(length)
+}
+
+/// Reads the decimal number at `at`, and returns its length in bytes.
+fn number(rest: &str, at: usize) -> ParseResult<(Kind, usize)> {
+    let ill = |shown: &str, why: &str| Err(fault(at, format!("{} is not a number", quoted(shown)), why));
+    let (length, is_float) = extent(rest);
+    let (shown, follows) = (&rest[..length], name(&rest[length..]));
+    if follows > 0 {
+        let help = match rest[length..].chars().next() {
+            Some('j' | 'J') => "JSON has no imaginary numbers",
+            Some('x' | 'X' | 'o' | 'O' | 'b' | 'B') if shown == "0" => "write it with decimal digits",
+            _ => "put a space after it",
+        };
+        return ill(&rest[..length + follows], help);
+    }
+    let Some(digits) = without_underscores(shown) else { return ill(shown, "write `_` only between digits") };
+    if !is_float && digits.starts_with('0') && digits.contains(|c| c != '0') {
+        return ill(shown, "leave out the leading zeros");
+    }
+    let number = match is_float {
+        true => digits.parse().ok().and_then(Number::from_f64),
+        false => digits.parse::<u64>().ok().map(Number::from),
+    };
+    match number {
+        Some(number) => Ok((Kind::Literal(Value::Number(number)), length)),
+        None if is_float => {
+            Err(fault(at, format!("{} is too large for a float", quoted(shown)), "write a smaller one"))
+        }
+        None => {
+            let message = format!("{} is too large for a whole number", quoted(shown));
+            Err(fault(at, message, "write it as a float, as in `1e40`"))
         }
     }
 }
 
-/// Checks whether a name can begin with the character.
-fn is_name_start(c: char) -> bool {
-    c.is_alphabetic() || c == '_'
-}
-
-/// Checks whether a name can contain the character.
-pub(super) fn is_name(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-impl Token<'_> {
-    /// Formats the token for a message.
-    pub(super) fn shown(&self, text: &str, place: &PlacedToken<'_>) -> String {
-        match self {
-            Token::End => "the end".to_owned(),
-            _ => quoted(&text[place.at..place.end]),
+/// Returns the length of a decimal number, and whether it has a point or an exponent.
+fn extent(rest: &str) -> (usize, bool) {
+    let digits = |from: usize| {
+        let rest = &rest[from..];
+        from + rest.find(|c: char| !(c.is_ascii_digit() || c == '_')).unwrap_or(rest.len())
+    };
+    let whole = digits(0);
+    let mut end = whole;
+    if rest[end..].starts_with('.') {
+        end = digits(end + 1);
+    }
+    if rest[end..].starts_with(['e', 'E']) {
+        let from = end + 1 + usize::from(rest[end + 1..].starts_with(['+', '-']));
+        if rest[from..].starts_with(|c: char| c.is_ascii_digit()) {
+            end = digits(from);
         }
     }
+    (end, end > whole)
 }

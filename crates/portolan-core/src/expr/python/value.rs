@@ -7,72 +7,61 @@ use std::rc::Rc;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::meter::{Error, Meter, Run};
-use super::tree::Type;
+use super::functions::Callable;
+use super::meter::{Meter, Run, type_error, value_error};
+use super::number::whole;
+use super::tree::Shape;
 
 /// A value. Cloning it is cheap.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) enum Val<'a> {
     None,
     Bool(bool),
     Int(i128),
     Float(f64),
     Text(Text<'a>),
-    List(List<'a>),
-    Tuple(Rc<Vec<Val<'a>>>),
+    List(Items<'a>),
+    Tuple(Items<'a>),
     Dict(Dict<'a>),
-    Set(Rc<Set<'a>>),
-    Series(Rc<Series<'a>>),
+    /// The items are the keys; the values mean nothing.
+    Set(Rc<Members<'a>>),
+    View(View, Items<'a>),
+    Function(&'static Callable),
 }
 
 /// A string.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) enum Text<'a> {
     Lent(&'a str),
     Made(Rc<str>),
 }
 
-#[derive(Clone, Debug)]
-pub(super) enum List<'a> {
+/// The items of a list or a tuple.
+#[derive(Clone)]
+pub(super) enum Items<'a> {
     Lent(&'a [Value]),
     Made(Rc<Vec<Val<'a>>>),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) enum Dict<'a> {
     Lent(&'a Map<String, Value>),
     Made(Rc<Members<'a>>),
 }
 
-/// The members of a computed dict: each key in its lookup form, and as written.
+/// The members of a dict or a set in insertion order: each key in its lookup form, then as written with its value.
 pub(super) type Members<'a> = IndexMap<Key<'a>, (Val<'a>, Val<'a>)>;
-/// The items of a set, in insertion order.
-pub(super) type Set<'a> = IndexMap<Key<'a>, Val<'a>>;
 
-/// An iterable that is not a list.
-#[derive(Debug)]
-pub(super) struct Series<'a> {
-    pub(super) kind: Kind,
-    pub(super) items: Vec<Val<'a>>,
-}
-
-/// The origin of a series.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Range {
-        start: i128,
-        stop: i128,
-        step: i128,
-    },
+/// What a dict shows of its members.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum View {
     Keys,
     Values,
     Items,
-    /// An iterator of Python, with the name of its type.
-    Iterator(&'static str),
 }
 
 /// The lookup form of a value in dicts and sets: equal numbers are one key.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, Hash)]
 pub(super) enum Key<'a> {
     None,
     Int(i128),
@@ -80,8 +69,6 @@ pub(super) enum Key<'a> {
     Float(u64),
     Text(Text<'a>),
     Tuple(Vec<Key<'a>>),
-    /// The number of items of a range, its first item and its step. Two ranges with the same items agree in them.
-    Range(usize, Option<i128>, Option<i128>),
 }
 
 impl Deref for Text<'_> {
@@ -119,24 +106,28 @@ impl<'a> Text<'a> {
     }
 
     /// Returns its characters, each as a string.
-    pub(super) fn characters(&self) -> impl Iterator<Item = Text<'a>> {
+    fn characters(&self) -> impl Iterator<Item = Text<'a>> {
         self.char_indices().map(|(at, c)| self.part(at, at + c.len_utf8()))
     }
 }
 
-impl<'a> List<'a> {
+impl<'a> Items<'a> {
     pub(super) fn len(&self) -> usize {
         match self {
-            List::Lent(items) => items.len(),
-            List::Made(items) => items.len(),
+            Items::Lent(items) => items.len(),
+            Items::Made(items) => items.len(),
         }
     }
 
     pub(super) fn get(&self, at: usize) -> Option<Val<'a>> {
         match self {
-            List::Lent(items) => items.get(at).map(Val::of),
-            List::Made(items) => items.get(at).cloned(),
+            Items::Lent(items) => items.get(at).map(Val::of),
+            Items::Made(items) => items.get(at).cloned(),
         }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Val<'a>> {
+        (0..self.len()).filter_map(|at| self.get(at))
     }
 }
 
@@ -165,14 +156,6 @@ impl<'a> Dict<'a> {
     }
 }
 
-impl<'a> Series<'a> {
-    fn range_key(&self) -> Key<'a> {
-        let Kind::Range { start, step, .. } = self.kind else { return Key::None };
-        let length = self.items.len();
-        Key::Range(length, (length > 0).then_some(start), (length > 1).then_some(step))
-    }
-}
-
 impl<'a> Val<'a> {
     /// Converts a JSON value to Python's.
     pub(super) fn of(value: &'a Value) -> Val<'a> {
@@ -185,7 +168,7 @@ impl<'a> Val<'a> {
                 (None, None) => Val::Float(number.as_f64().unwrap_or(f64::NAN)),
             },
             Value::String(text) => Val::lent(text),
-            Value::Array(items) => Val::List(List::Lent(items)),
+            Value::Array(items) => Val::List(Items::Lent(items)),
             Value::Object(members) => Val::Dict(Dict::Lent(members)),
         }
     }
@@ -199,15 +182,24 @@ impl<'a> Val<'a> {
     }
 
     pub(super) fn list(items: Vec<Val<'a>>) -> Val<'a> {
-        Val::List(List::Made(Rc::new(items)))
+        Val::List(Items::Made(Rc::new(items)))
     }
 
     pub(super) fn tuple(items: Vec<Val<'a>>) -> Val<'a> {
-        Val::Tuple(Rc::new(items))
+        Val::Tuple(Items::Made(Rc::new(items)))
     }
 
-    pub(super) fn series(kind: Kind, items: Vec<Val<'a>>) -> Val<'a> {
-        Val::Series(Rc::new(Series { kind, items }))
+    /// Makes a collection of items. A generator is read once and at its place, so that its items are a list.
+    pub(super) fn made(shape: Shape, items: Vec<Val<'a>>, meter: &Meter) -> Run<Val<'a>> {
+        match shape {
+            Shape::List | Shape::Generator => Ok(Val::list(items)),
+            Shape::Tuple => Ok(Val::tuple(items)),
+            Shape::Set => Ok(Val::Set(set(items, meter)?)),
+            Shape::Dict => {
+                let members = items.iter().map(|item| pair(item, meter)).collect::<Run<Vec<_>>>()?;
+                Ok(Val::Dict(Dict::Made(members_of(members, meter)?)))
+            }
+        }
     }
 
     /// Returns the name of its type.
@@ -222,29 +214,10 @@ impl<'a> Val<'a> {
             Val::Tuple(_) => "tuple",
             Val::Dict(_) => "dict",
             Val::Set(_) => "set",
-            Val::Series(series) => match series.kind {
-                Kind::Range { .. } => "range",
-                Kind::Keys => "dict_keys",
-                Kind::Values => "dict_values",
-                Kind::Items => "dict_items",
-                Kind::Iterator(name) => name,
-            },
-        }
-    }
-
-    /// Checks whether `isinstance` holds.
-    pub(super) fn is(&self, wanted: Type) -> bool {
-        match self {
-            Val::None => wanted == Type::None,
-            Val::Bool(_) => matches!(wanted, Type::Bool | Type::Int),
-            Val::Int(_) => wanted == Type::Int,
-            Val::Float(_) => wanted == Type::Float,
-            Val::Text(_) => wanted == Type::Str,
-            Val::List(_) => wanted == Type::List,
-            Val::Tuple(_) => wanted == Type::Tuple,
-            Val::Dict(_) => wanted == Type::Dict,
-            Val::Set(_) => wanted == Type::Set,
-            Val::Series(_) => false,
+            Val::View(View::Keys, _) => "dict_keys",
+            Val::View(View::Values, _) => "dict_values",
+            Val::View(View::Items, _) => "dict_items",
+            Val::Function(_) => "function",
         }
     }
 
@@ -256,11 +229,19 @@ impl<'a> Val<'a> {
             Val::Int(int) => *int != 0,
             Val::Float(float) => *float != 0.0,
             Val::Text(text) => !text.is_empty(),
-            Val::List(items) => items.len() > 0,
-            Val::Tuple(items) => !items.is_empty(),
+            Val::List(items) | Val::Tuple(items) | Val::View(_, items) => items.len() > 0,
             Val::Dict(dict) => dict.len() > 0,
             Val::Set(set) => !set.is_empty(),
-            Val::Series(series) => matches!(series.kind, Kind::Iterator(_)) || !series.items.is_empty(),
+            Val::Function(_) => true,
+        }
+    }
+
+    /// Returns it as a whole number; `True` and `False` are one and zero.
+    pub(super) fn whole(&self) -> Option<i128> {
+        match self {
+            Val::Int(int) => Some(*int),
+            Val::Bool(is) => Some((*is).into()),
+            _ => None,
         }
     }
 
@@ -271,33 +252,29 @@ impl<'a> Val<'a> {
                 meter.looks(text.len())?;
                 Ok(text.chars().count())
             }
-            Val::List(items) => Ok(items.len()),
-            Val::Tuple(items) => Ok(items.len()),
+            Val::List(items) | Val::Tuple(items) | Val::View(_, items) => Ok(items.len()),
             Val::Dict(dict) => Ok(dict.len()),
             Val::Set(set) => Ok(set.len()),
-            Val::Series(series) if !matches!(series.kind, Kind::Iterator(_)) => Ok(series.items.len()),
-            other => Error::Type.raise(format!("`{}` has no length", other.kind())),
+            other => type_error(format!("`{}` has no length", other.kind())),
         }
     }
 
     /// Returns its items, one by one.
     pub(super) fn items(&self, meter: &Meter) -> Run<Vec<Val<'a>>> {
-        if let Val::Text(text) = self {
-            // Each character becomes a string: count them before any is made.
-            meter.items(self.len(meter)?)?;
-            return Ok(text.characters().map(Val::Text).collect());
+        if let Val::None | Val::Bool(_) | Val::Int(_) | Val::Float(_) | Val::Function(_) = self {
+            return type_error(format!("`{}` has no items to iterate over", self.kind()));
         }
-        let items: Vec<Val<'a>> = match self {
-            Val::List(List::Lent(items)) => items.iter().map(Val::of).collect(),
-            Val::List(List::Made(items)) | Val::Tuple(items) => items.to_vec(),
+        // They are counted before any is made.
+        let length = self.len(meter)?;
+        meter.items(length)?;
+        meter.steps(length)?;
+        Ok(match self {
+            Val::Text(text) => text.characters().map(Val::Text).collect(),
+            Val::List(items) | Val::Tuple(items) | Val::View(_, items) => items.iter().collect(),
             Val::Dict(dict) => dict.members().into_iter().map(|(key, _)| key).collect(),
-            Val::Set(set) => set.values().cloned().collect(),
-            Val::Series(series) => series.items.clone(),
-            other => return Error::Type.raise(format!("`{}` has no items to iterate over", other.kind())),
-        };
-        meter.items(items.len())?;
-        meter.steps(items.len())?;
-        Ok(items)
+            Val::Set(set) => set.values().map(|(item, _)| item.clone()).collect(),
+            _ => Vec::new(),
+        })
     }
 
     /// Returns its key in a dict or a set.
@@ -307,10 +284,7 @@ impl<'a> Val<'a> {
             Val::None => Ok(Key::None),
             Val::Bool(is) => Ok(Key::Int((*is).into())),
             Val::Int(int) => Ok(Key::Int(*int)),
-            Val::Float(float) => Ok(match super::number::whole(*float) {
-                Some(int) => Key::Int(int),
-                None => Key::Float(float.to_bits()),
-            }),
+            Val::Float(float) => Ok(whole(*float).map_or(Key::Float(float.to_bits()), Key::Int)),
             Val::Text(text) => {
                 meter.looks(text.len())?;
                 Ok(Key::Text(text.clone()))
@@ -319,43 +293,39 @@ impl<'a> Val<'a> {
                 meter.items(items.len())?;
                 items.iter().map(|item| item.key(meter)).collect::<Run<Vec<Key<'a>>>>().map(Key::Tuple)
             }
-            Val::Series(series) if matches!(series.kind, Kind::Range { .. }) => Ok(series.range_key()),
-            other => {
-                Error::Type.raise(format!("`{}` can be neither an item of a set nor a key of a dict", other.kind()))
-            }
+            other => type_error(format!("`{}` can be neither an item of a set nor a key of a dict", other.kind())),
         }
     }
 
-    /// Returns it as a set. Keys and items of dicts are set-like.
-    pub(super) fn as_set(&self, meter: &Meter) -> Option<Run<Rc<Set<'a>>>> {
+    /// Returns it as a set, if it is one: keys and items of dicts are set-like.
+    pub(super) fn as_set(&self, meter: &Meter) -> Run<Option<Rc<Members<'a>>>> {
         match self {
-            Val::Set(set) => Some(Ok(Rc::clone(set))),
-            Val::Series(series) if matches!(series.kind, Kind::Keys | Kind::Items) => {
-                Some(set(series.items.iter().cloned(), meter).map(Rc::new))
-            }
-            _ => None,
+            Val::Set(set) => Ok(Some(Rc::clone(set))),
+            Val::View(View::Keys | View::Items, items) => set(items.iter(), meter).map(Some),
+            _ => Ok(None),
         }
     }
 }
 
 /// Makes the set of these items.
-pub(super) fn set<'a>(items: impl IntoIterator<Item = Val<'a>>, meter: &Meter) -> Run<Set<'a>> {
-    let mut set = Set::default();
-    for item in items {
-        // One for the item and one for its key.
-        meter.items(2)?;
-        set.entry(item.key(meter)?).or_insert(item);
-    }
-    Ok(set)
+pub(super) fn set<'a>(items: impl IntoIterator<Item = Val<'a>>, meter: &Meter) -> Run<Rc<Members<'a>>> {
+    members_of(items.into_iter().map(|item| (item, Val::None)), meter)
 }
 
-/// Makes the dict of these members. Of members with the same key, the first gives the key and the last the value.
-pub(super) fn dict<'a>(members: impl IntoIterator<Item = (Val<'a>, Val<'a>)>, meter: &Meter) -> Run<Val<'a>> {
-    let mut dict = Members::default();
-    for (key, value) in members {
+/// Makes the members of a dict. Of those with the same key, the first gives the key and the last the value.
+fn members_of<'a>(pairs: impl IntoIterator<Item = (Val<'a>, Val<'a>)>, meter: &Meter) -> Run<Rc<Members<'a>>> {
+    let mut members = Members::default();
+    for (key, value) in pairs {
+        // One for the item and one for its key.
         meter.items(2)?;
-        let found = dict.entry(key.key(meter)?).or_insert_with(|| (key, Val::None));
-        found.1 = value;
+        members.entry(key.key(meter)?).or_insert_with(|| (key, Val::None)).1 = value;
     }
-    Ok(Val::Dict(Dict::Made(Rc::new(dict))))
+    Ok(Rc::new(members))
+}
+
+fn pair<'a>(item: &Val<'a>, meter: &Meter) -> Run<(Val<'a>, Val<'a>)> {
+    match <[Val<'a>; 2]>::try_from(item.items(meter)?) {
+        Ok([key, value]) => Ok((key, value)),
+        Err(items) => value_error(format!("`dict` takes pairs, but one item has {} items", items.len())),
+    }
 }
