@@ -2,60 +2,55 @@
 
 use std::cmp::Ordering;
 
-use super::meter::{Meter, Run, deeper, type_error};
+use super::meter::{Meter, Run, type_error};
 use super::number::{Number, compare};
 use super::tree::Operator;
-use super::value::{Items, Val, View};
+use super::value::{Val, View, too_deep};
+use crate::expr::truth::Comparison;
 
 /// Checks whether a comparison holds between two values.
-pub(super) fn holds<'a>(operator: Operator, left: &Val<'a>, right: &Val<'a>, meter: &Meter) -> Run<bool> {
+pub(super) fn holds(operator: Operator, left: &Val, right: &Val, meter: &Meter) -> Run<bool> {
     match operator {
-        Operator::Equal => equal(left, right, meter, 0),
-        Operator::Unequal => Ok(!equal(left, right, meter, 0)?),
+        Operator::Compare(Comparison::Equal) => equal(left, right, meter),
+        Operator::Compare(Comparison::Unequal) => Ok(!equal(left, right, meter)?),
+        Operator::Compare(relation) => ordered(relation, left, right, meter),
         Operator::In => contains(right, left, meter),
         Operator::NotIn => Ok(!contains(right, left, meter)?),
         Operator::Is => Ok(same(left, right)),
         Operator::IsNot => Ok(!same(left, right)),
-        _ => ordered(operator, left, right, meter, 0),
+        _ => type_error(format!("`{}` is no comparison", operator.sign())),
     }
 }
 
 /// Implements `is`: checks whether both are `None` or the same boolean. The parser accepts no other comparison.
-fn same(left: &Val<'_>, right: &Val<'_>) -> bool {
-    match (left, right) {
-        (Val::None, Val::None) => true,
-        (Val::Bool(left), Val::Bool(right)) => left == right,
-        _ => false,
-    }
+fn same(left: &Val, right: &Val) -> bool {
+    matches!((left, right), (Val::None, Val::None))
+        || matches!((left, right), (Val::Bool(left), Val::Bool(right)) if left == right)
 }
 
-pub(super) fn equal<'a>(left: &Val<'a>, right: &Val<'a>, meter: &Meter, depth: usize) -> Run<bool> {
+pub(super) fn equal(left: &Val, right: &Val, meter: &Meter) -> Run<bool> {
     meter.step()?;
     if let (Some(left), Some(right)) = (Number::of(left), Number::of(right)) {
         return Ok(compare(left, right) == Some(Ordering::Equal));
     }
     match (left, right) {
+        (Val::Deep(_), _) | (_, Val::Deep(_)) => too_deep(),
         (Val::None, Val::None) => Ok(true),
         (Val::Text(left), Val::Text(right)) => {
             meter.looks(left.len().min(right.len()))?;
             Ok(left == right)
         }
         (Val::List(left), Val::List(right)) | (Val::Tuple(left), Val::Tuple(right)) => {
-            Ok(left.len() == right.len() && differing(left, right, meter, deeper(depth)?)?.is_none())
+            Ok(left.len() == right.len() && differing(left, right, meter)?.is_none())
         }
         (Val::Dict(left), Val::Dict(right)) => {
-            if left.len() != right.len() {
-                return Ok(false);
-            }
-            let depth = deeper(depth)?;
-            meter.items(left.len())?;
-            for (key, value) in left.members() {
-                match right.get(&key.key(meter)?) {
-                    Some(other) if equal(&value, &other, meter, depth)? => {}
+            for (key, (_, value)) in left.iter() {
+                match right.get(key) {
+                    Some((_, other)) if equal(value, other, meter)? => {}
                     _ => return Ok(false),
                 }
             }
-            Ok(true)
+            Ok(left.len() == right.len())
         }
         (Val::Set(_) | Val::View(..), Val::Set(_) | Val::View(..)) => {
             let (Some(left), Some(right)) = (left.as_set(meter)?, right.as_set(meter)?) else { return Ok(false) };
@@ -67,9 +62,9 @@ pub(super) fn equal<'a>(left: &Val<'a>, right: &Val<'a>, meter: &Meter, depth: u
 }
 
 /// Returns the first items in which two sequences differ.
-fn differing<'a>(left: &Items<'a>, right: &Items<'a>, meter: &Meter, depth: usize) -> Run<Option<(Val<'a>, Val<'a>)>> {
-    for (left, right) in left.iter().zip(right.iter()) {
-        if !equal(&left, &right, meter, depth)? {
+fn differing<'v>(left: &'v [Val], right: &'v [Val], meter: &Meter) -> Run<Option<(&'v Val, &'v Val)>> {
+    for (left, right) in left.iter().zip(right) {
+        if !equal(left, right, meter)? {
             return Ok(Some((left, right)));
         }
     }
@@ -77,17 +72,17 @@ fn differing<'a>(left: &Items<'a>, right: &Items<'a>, meter: &Meter, depth: usiz
 }
 
 /// Checks whether `left` is less than `right`.
-pub(super) fn less<'a>(left: &Val<'a>, right: &Val<'a>, meter: &Meter) -> Run<bool> {
-    ordered(Operator::Less, left, right, meter, 0)
+pub(super) fn less(left: &Val, right: &Val, meter: &Meter) -> Run<bool> {
+    ordered(Comparison::Less, left, right, meter)
 }
 
-fn ordered<'a>(operator: Operator, left: &Val<'a>, right: &Val<'a>, meter: &Meter, depth: usize) -> Run<bool> {
+fn ordered(relation: Comparison, left: &Val, right: &Val, meter: &Meter) -> Run<bool> {
     meter.step()?;
-    let fits = |ordering: Option<Ordering>| match operator {
-        Operator::Less => ordering == Some(Ordering::Less),
-        Operator::LessEqual => matches!(ordering, Some(Ordering::Less | Ordering::Equal)),
-        Operator::Greater => ordering == Some(Ordering::Greater),
-        _ => matches!(ordering, Some(Ordering::Greater | Ordering::Equal)),
+    let fits = |ordering: Option<Ordering>| match relation {
+        Comparison::Less => ordering.is_some_and(Ordering::is_lt),
+        Comparison::LessEqual => ordering.is_some_and(Ordering::is_le),
+        Comparison::Greater => ordering.is_some_and(Ordering::is_gt),
+        _ => ordering.is_some_and(Ordering::is_ge),
     };
     if let (Some(left), Some(right)) = (Number::of(left), Number::of(right)) {
         return Ok(fits(compare(left, right)));
@@ -99,16 +94,15 @@ fn ordered<'a>(operator: Operator, left: &Val<'a>, right: &Val<'a>, meter: &Mete
             return Ok(fits(Some((**left).cmp(&**right))));
         }
         (Val::List(left), Val::List(right)) | (Val::Tuple(left), Val::Tuple(right)) => {
-            let depth = deeper(depth)?;
-            return match differing(left, right, meter, depth)? {
-                Some((left, right)) => ordered(operator, &left, &right, meter, depth),
+            return match differing(left, right, meter)? {
+                Some((left, right)) => ordered(relation, left, right, meter),
                 None => Ok(fits(Some(left.len().cmp(&right.len())))),
             };
         }
         _ => {}
     }
     let (Some(a), Some(b)) = (left.as_set(meter)?, right.as_set(meter)?) else {
-        return type_error(format!("`{}` cannot compare {}", operator.sign(), kinds(left, right)));
+        return type_error(format!("`{relation}` cannot compare {}", kinds(left, right)));
     };
     meter.steps(a.len().min(b.len()))?;
     let within = a.len() <= b.len() && a.keys().all(|key| b.contains_key(key));
@@ -123,28 +117,27 @@ fn ordered<'a>(operator: Operator, left: &Val<'a>, right: &Val<'a>, meter: &Mete
 }
 
 /// Formats the types of two values for a message.
-pub(super) fn kinds(left: &Val<'_>, right: &Val<'_>) -> String {
+pub(super) fn kinds(left: &Val, right: &Val) -> String {
     format!("`{}` and `{}`", left.kind(), right.kind())
 }
 
 /// Implements `in`.
-fn contains<'a>(whole: &Val<'a>, part: &Val<'a>, meter: &Meter) -> Run<bool> {
+fn contains(whole: &Val, part: &Val, meter: &Meter) -> Run<bool> {
     match (whole, part) {
         (Val::Text(text), Val::Text(part)) => {
             meter.looks(text.len() + part.len())?;
             Ok(text.contains(&**part))
         }
         (Val::Text(_), other) => type_error(format!("only a text can be `in` a text, and this is `{}`", other.kind())),
-        (Val::Dict(dict), _) => Ok(dict.get(&part.key(meter)?).is_some()),
         // Python looks up a set in a set as a frozenset, and there are none here.
         (Val::Set(_), Val::Set(_)) => Ok(false),
-        (Val::Set(set), _) => Ok(set.contains_key(&part.key(meter)?)),
+        (Val::Set(members) | Val::Dict(members), _) => Ok(members.contains_key(&part.key(meter)?)),
         (Val::List(items) | Val::Tuple(items) | Val::View(_, items), _) => {
             if let Val::View(View::Keys, _) = whole {
                 part.key(meter)?;
             }
             for item in items.iter() {
-                if equal(&item, part, meter, 0)? {
+                if equal(item, part, meter)? {
                     return Ok(true);
                 }
             }

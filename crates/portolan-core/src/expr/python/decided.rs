@@ -1,8 +1,9 @@
 //! Converts an expression to comparisons of its parts with single values, as in the other condition languages.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::tree::{Node, Operator, Trailer, Unary};
+use super::value::Val;
 use crate::expr::truth::{Comparison, Side, Truth};
 
 /// Returns the comparisons that decide the truth of an expression.
@@ -29,7 +30,7 @@ pub(super) fn truth(node: &Node) -> Option<Truth> {
 }
 
 fn compare(left: &Node, operator: Operator, right: &Node) -> Option<Truth> {
-    let comparison = comparison(operator)?;
+    let Operator::Compare(comparison) = operator else { return None };
     let (part, comparison, literal) = match (literal(left), literal(right)) {
         (None, Some(literal)) => (left, comparison, literal),
         (Some(literal), None) => (right, turned(comparison), literal),
@@ -40,18 +41,6 @@ fn compare(left: &Node, operator: Operator, right: &Node) -> Option<Truth> {
         return None;
     }
     Some(Truth::Compare(Side::Path(vec![spelled(part)?]), comparison, Side::Literal(literal)))
-}
-
-fn comparison(operator: Operator) -> Option<Comparison> {
-    match operator {
-        Operator::Equal => Some(Comparison::Equal),
-        Operator::Unequal => Some(Comparison::Unequal),
-        Operator::Less => Some(Comparison::Less),
-        Operator::LessEqual => Some(Comparison::LessEqual),
-        Operator::Greater => Some(Comparison::Greater),
-        Operator::GreaterEqual => Some(Comparison::GreaterEqual),
-        _ => None,
-    }
 }
 
 /// Returns the comparison with its sides swapped.
@@ -68,12 +57,14 @@ fn turned(comparison: Comparison) -> Comparison {
 /// Returns the value of a literal. `True` and `False` are the numbers 1 and 0, as in Python.
 fn literal(node: &Node) -> Option<Value> {
     match node {
-        Node::Literal(Value::Bool(truth)) => Some(Value::from(u8::from(*truth))),
-        Node::Literal(Value::Number(number)) if number.is_u64() => number.as_i64().map(Value::from),
-        Node::Literal(value) => Some(value.clone()),
+        Node::Literal(Val::None) => Some(Value::Null),
+        Node::Literal(Val::Bool(truth)) => Some(Value::from(u8::from(*truth))),
+        Node::Literal(Val::Int(int)) => i64::try_from(*int).ok().map(Value::from),
+        Node::Literal(Val::Float(float)) => Number::from_f64(*float).map(Value::Number),
+        Node::Literal(Val::Text(text)) => Some(Value::from(&**text)),
         Node::Unary(Unary::Minus, inner) => match literal(inner)? {
             Value::Number(number) if number.is_i64() => number.as_i64()?.checked_neg().map(Value::from),
-            Value::Number(number) => serde_json::Number::from_f64(-number.as_f64()?).map(Value::Number),
+            Value::Number(number) => Number::from_f64(-number.as_f64()?).map(Value::Number),
             _ => None,
         },
         _ => None,
@@ -84,8 +75,8 @@ fn literal(node: &Node) -> Option<Value> {
 fn spelled(node: &Node) -> Option<String> {
     match node {
         Node::Name(name) => Some(name.clone()),
-        Node::Literal(Value::String(text)) => Some(format!("{text:?}")),
-        Node::Literal(Value::Number(number)) if !number.is_f64() => Some(number.to_string()),
+        Node::Literal(Val::Text(text)) => Some(format!("{text:?}")),
+        Node::Literal(Val::Int(int)) => Some(int.to_string()),
         Node::Call(function, arguments) => {
             let arguments = arguments.iter().map(|argument| spelled(argument.as_ref()?));
             Some(format!("{}({})", function.word, arguments.collect::<Option<Vec<_>>>()?.join(", ")))

@@ -16,23 +16,30 @@ use crate::expr::jsonata::quoted;
 /// The state of one evaluation.
 pub(super) struct Evaluation<'a> {
     pub(super) meter: Meter,
-    scope: &'a Scope<'a>,
-    /// The variables of the enclosing `for`s, innermost last.
-    bound: RefCell<Vec<(&'a str, Val<'a>)>>,
+    /// The values of the scope, and the variables of the enclosing `for`s, innermost last.
+    bound: RefCell<Vec<(&'a str, Val)>>,
 }
 
 /// The body of a comprehension's pass; it can stop the loop.
 type Pass<'p> = dyn FnMut() -> Run<ControlFlow<()>> + 'p;
 
 impl<'a> Evaluation<'a> {
-    pub(super) fn over(scope: &'a Scope<'a>) -> Evaluation<'a> {
-        Evaluation { meter: Meter::default(), scope, bound: RefCell::default() }
+    /// Starts an evaluation that may read these names of a scope.
+    pub(super) fn over(scope: &Scope<'_>, names: &'a [String]) -> Run<Evaluation<'a>> {
+        let meter = Meter::default();
+        let mut bound = Vec::new();
+        for name in names {
+            if let Some(value) = scope.name(name) {
+                bound.push((name.as_str(), Val::of(value, 0, &meter)?));
+            }
+        }
+        Ok(Evaluation { meter, bound: RefCell::new(bound) })
     }
 
-    pub(super) fn value(&self, node: &'a Node) -> Run<Val<'a>> {
+    pub(super) fn value(&self, node: &'a Node) -> Run<Val> {
         self.meter.step()?;
         match node {
-            Node::Literal(literal) => Ok(Val::of(literal)),
+            Node::Literal(literal) => Ok(literal.clone()),
             Node::Name(name) => self.name(name),
             Node::Function(function) => Ok(Val::Function(function)),
             Node::Items(shape, items) => {
@@ -50,24 +57,21 @@ impl<'a> Evaluation<'a> {
                 Some((operator, _)) if operator.is_arithmetic() => self.compute(first, rest),
                 _ => self.compare(first, rest),
             },
-            Node::Choose(choice) => match self.value(&choice.condition)?.truth() {
-                true => self.value(&choice.then),
-                false => self.value(&choice.otherwise),
-            },
+            Node::Choose(parts) => {
+                let [condition, then, otherwise] = &**parts;
+                self.value(if self.value(condition)?.truth() { then } else { otherwise })
+            }
         }
     }
 
-    fn name(&self, name: &str) -> Run<Val<'a>> {
-        if let Some((_, value)) = self.bound.borrow().iter().rev().find(|(bound, _)| *bound == name) {
-            return Ok(value.clone());
-        }
-        match self.scope.name(name) {
-            Some(value) => Ok(Val::of(value)),
+    fn name(&self, name: &str) -> Run<Val> {
+        match self.bound.borrow().iter().rev().find(|(bound, _)| *bound == name) {
+            Some((_, value)) => Ok(value.clone()),
             None => raise("NameError", format!("{} has no value here", quoted(name))),
         }
     }
 
-    fn signed(&self, sign: Unary, value: &'a Node) -> Run<Val<'a>> {
+    fn signed(&self, sign: Unary, value: &'a Node) -> Run<Val> {
         let value = self.value(value)?;
         match Number::of(&value) {
             Some(number) if sign == Unary::Plus => Ok(number.value()),
@@ -78,7 +82,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Evaluates a chain of `or`s or `and`s: the first value that decides it, or else the last.
-    fn decide(&self, first: &'a Node, rest: &'a [(Operator, Node)]) -> Run<Val<'a>> {
+    fn decide(&self, first: &'a Node, rest: &'a [(Operator, Node)]) -> Run<Val> {
         let mut value = self.value(first)?;
         for (operator, node) in rest {
             if value.truth() == (*operator == Operator::Or) {
@@ -89,7 +93,7 @@ impl<'a> Evaluation<'a> {
         Ok(value)
     }
 
-    fn compare(&self, first: &'a Node, rest: &'a [(Operator, Node)]) -> Run<Val<'a>> {
+    fn compare(&self, first: &'a Node, rest: &'a [(Operator, Node)]) -> Run<Val> {
         let mut left = self.value(first)?;
         for (operator, node) in rest {
             let right = self.value(node)?;
@@ -101,7 +105,7 @@ impl<'a> Evaluation<'a> {
         Ok(Val::Bool(true))
     }
 
-    fn compute(&self, first: &'a Node, rest: &'a [(Operator, Node)]) -> Run<Val<'a>> {
+    fn compute(&self, first: &'a Node, rest: &'a [(Operator, Node)]) -> Run<Val> {
         let mut value = self.value(first)?;
         for (operator, node) in rest {
             value = operate(*operator, &value, &self.value(node)?, &self.meter)?;
@@ -109,7 +113,7 @@ impl<'a> Evaluation<'a> {
         Ok(value)
     }
 
-    fn trailed(&self, value: &'a Node, trailers: &'a [Trailer]) -> Run<Val<'a>> {
+    fn trailed(&self, value: &'a Node, trailers: &'a [Trailer]) -> Run<Val> {
         let mut value = self.value(value)?;
         for trailer in trailers {
             self.meter.step()?;
@@ -131,12 +135,7 @@ impl<'a> Evaluation<'a> {
         Ok(value)
     }
 
-    fn call(
-        &self,
-        callable: &'static Callable,
-        receiver: Option<Val<'a>>,
-        arguments: &'a [Option<Node>],
-    ) -> Run<Val<'a>> {
+    fn call(&self, callable: &'static Callable, receiver: Option<Val>, arguments: &'a [Option<Node>]) -> Run<Val> {
         if let ("any" | "all", [Some(Node::Comprehension(comprehension))]) = (callable.word, arguments)
             && comprehension.shape == Shape::Generator
         {
@@ -144,14 +143,14 @@ impl<'a> Evaluation<'a> {
             let wanted = callable.word == "any";
             return Ok(Val::Bool(self.finds(comprehension, wanted)? == wanted));
         }
-        let mut values: Vec<Option<Val<'a>>> = receiver.into_iter().map(Some).collect();
+        let mut values: Vec<Option<Val>> = receiver.into_iter().map(Some).collect();
         for argument in arguments {
             values.push(argument.as_ref().map(|node| self.value(node)).transpose()?);
         }
         callable.call(values, &self.meter)
     }
 
-    fn comprehension(&self, comprehension: &'a Comprehension) -> Run<Val<'a>> {
+    fn comprehension(&self, comprehension: &'a Comprehension) -> Run<Val> {
         let mut items = Vec::new();
         let finished = self.each(&comprehension.clauses, &mut || {
             self.meter.items(1)?;
@@ -200,7 +199,7 @@ impl<'a> Evaluation<'a> {
         Ok(true)
     }
 
-    fn bind(&self, target: &'a Node, value: Val<'a>) -> Run<()> {
+    fn bind(&self, target: &'a Node, value: Val) -> Run<()> {
         match target {
             Node::Name(name) => self.bound.borrow_mut().push((name, value)),
             Node::Items(_, targets) => {

@@ -1,5 +1,7 @@
 //! What an expression can call, and its functions.
 
+use std::num::IntErrorKind;
+
 use super::compare::{less, sort};
 use super::meter::{Meter, Run, type_error, value_error};
 use super::methods::is_space;
@@ -7,7 +9,7 @@ use super::number::{Number, in_range, truncated, without_underscores};
 use super::operate::operate;
 use super::print;
 use super::tree::{Operator, Shape};
-use super::value::{Text, Val};
+use super::value::Val;
 use crate::expr::jsonata::quoted;
 
 /// A function or method.
@@ -25,7 +27,7 @@ pub(super) struct Callable {
     body: Body,
 }
 
-type Body = for<'c, 'a> fn(&Given<'c, 'a>) -> Run<Val<'a>>;
+type Body = fn(&Given<'_>) -> Run<Val>;
 
 /// The maximum number of arguments of a function that takes its items one by one, too.
 pub(super) const MANY: usize = usize::MAX;
@@ -62,7 +64,7 @@ impl Callable {
     }
 
     /// Calls it. Each text that it is given is scanned at least once.
-    pub(super) fn call<'a>(&self, values: Vec<Option<Val<'a>>>, meter: &Meter) -> Run<Val<'a>> {
+    pub(super) fn call(&self, values: Vec<Option<Val>>, meter: &Meter) -> Run<Val> {
         for value in values.iter().flatten() {
             if let Val::Text(text) = value {
                 meter.looks(text.len())?;
@@ -73,23 +75,18 @@ impl Callable {
 }
 
 /// The values of the arguments in their places. The first of a method is the value that has it.
-pub(super) struct Given<'c, 'a> {
+pub(super) struct Given<'c> {
     callable: &'c Callable,
-    values: Vec<Option<Val<'a>>>,
+    values: Vec<Option<Val>>,
     pub(super) meter: &'c Meter,
 }
 
-impl<'a> Given<'_, 'a> {
-    pub(super) fn get(&self, place: usize) -> Option<&Val<'a>> {
+impl Given<'_> {
+    pub(super) fn get(&self, place: usize) -> Option<&Val> {
         self.values.get(place).and_then(Option::as_ref)
     }
 
-    /// Returns an argument unless it is omitted or `None`.
-    pub(super) fn some(&self, place: usize) -> Option<&Val<'a>> {
-        self.get(place).filter(|value| !matches!(value, Val::None))
-    }
-
-    pub(super) fn value(&self, place: usize) -> Run<&Val<'a>> {
+    pub(super) fn value(&self, place: usize) -> Run<&Val> {
         match self.get(place) {
             Some(value) => Ok(value),
             None => type_error(format!("`{}` needs an argument", self.callable.word)),
@@ -97,7 +94,7 @@ impl<'a> Given<'_, 'a> {
     }
 
     /// Returns an argument that must be a text.
-    pub(super) fn text(&self, place: usize) -> Run<&Text<'a>> {
+    pub(super) fn text(&self, place: usize) -> Run<&str> {
         match self.value(place)? {
             Val::Text(text) => Ok(text),
             other => type_error(format!("`{}` takes a text, not `{}`", self.callable.word, other.kind())),
@@ -105,7 +102,7 @@ impl<'a> Given<'_, 'a> {
     }
 
     /// Returns the items of the first argument.
-    pub(super) fn items(&self) -> Run<Vec<Val<'a>>> {
+    pub(super) fn items(&self) -> Run<Vec<Val>> {
         self.value(0)?.items(self.meter)
     }
 }
@@ -131,10 +128,10 @@ pub(super) static FUNCTIONS: &[Callable] = &[
     function("tuple", [0, 1], &[], |given| collection(given, Shape::Tuple)).iterating(),
 ];
 
-fn string<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+fn string(given: &Given<'_>) -> Run<Val> {
     match given.get(0) {
         Some(value) => print::text(value, given.meter).map(Val::text),
-        None => Ok(Val::lent("")),
+        None => Ok(Val::text("")),
     }
 }
 
@@ -143,18 +140,17 @@ fn digits(text: &str) -> Option<String> {
     without_underscores(text.trim_matches(is_space))
 }
 
-fn int<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+fn int(given: &Given<'_>) -> Run<Val> {
     let int = match given.get(0) {
         None => 0,
         Some(Val::Float(float)) => truncated(*float)?,
-        Some(Val::Text(text)) => {
-            let is_whole = |digits: &String| digits.bytes().all(|b| b.is_ascii_digit() || b"+-".contains(&b));
-            match digits(text).filter(is_whole).map(|digits| (digits.len(), digits.parse())) {
-                Some((_, Ok(int))) => int,
-                Some((38.., Err(_))) => in_range(None)?,
-                _ => return value_error(format!("{} is not a whole number", quoted(text))),
+        Some(Val::Text(text)) => match digits(text).map(|digits| digits.parse::<i128>()) {
+            Some(Ok(int)) => int,
+            Some(Err(fault)) if matches!(fault.kind(), IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => {
+                in_range(None)?
             }
-        }
+            _ => return value_error(format!("{} is not a whole number", quoted(text))),
+        },
         Some(other) => match other.whole() {
             Some(int) => int,
             None => return type_error(format!("`int` takes a number or text, not `{}`", other.kind())),
@@ -163,7 +159,7 @@ fn int<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
     Ok(Val::Int(int))
 }
 
-fn float<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+fn float(given: &Given<'_>) -> Run<Val> {
     let Some(value) = given.get(0) else { return Ok(Val::Float(0.0)) };
     match (value, Number::of(value)) {
         (_, Some(number)) => Ok(Val::Float(number.float())),
@@ -176,15 +172,15 @@ fn float<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
 }
 
 /// Checks whether a value has a type, or one of a tuple of types. A boolean is a whole number, too.
-fn is_instance(value: &Val<'_>, wanted: &Val<'_>) -> bool {
+fn is_instance(value: &Val, wanted: &Val) -> bool {
     match wanted {
         Val::Function(wanted) => wanted.word == value.kind() || (wanted.word, value.kind()) == ("int", "bool"),
-        Val::Tuple(several) => several.iter().any(|wanted| is_instance(value, &wanted)),
+        Val::Tuple(several) => several.iter().any(|wanted| is_instance(value, wanted)),
         _ => false,
     }
 }
 
-fn absolute<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+fn absolute(given: &Given<'_>) -> Run<Val> {
     let value = given.value(0)?;
     match Number::of(value) {
         Some(Number::Int(int)) => in_range(int.checked_abs()).map(Val::Int),
@@ -194,11 +190,11 @@ fn absolute<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
 }
 
 /// Returns the items of the first argument, each after its sort key.
-fn keyed<'a>(given: &Given<'_, 'a>) -> Run<Vec<(Val<'a>, Val<'a>)>> {
+fn keyed(given: &Given<'_>) -> Run<Vec<(Val, Val)>> {
     let items = given.items()?;
     given.meter.steps(items.len())?;
     given.meter.items(items.len())?;
-    let key = |item: &Val<'a>| match given.get(1) {
+    let key = |item: &Val| match given.get(1) {
         Some(Val::Function(function)) => function.call(vec![Some(item.clone())], given.meter),
         _ => Ok(item.clone()),
     };
@@ -206,7 +202,7 @@ fn keyed<'a>(given: &Given<'_, 'a>) -> Run<Vec<(Val<'a>, Val<'a>)>> {
 }
 
 /// Returns the least or the largest item, the first of several.
-fn extreme<'a>(given: &Given<'_, 'a>, largest: bool) -> Run<Val<'a>> {
+fn extreme(given: &Given<'_>, largest: bool) -> Run<Val> {
     let mut items = keyed(given)?.into_iter();
     let Some(mut found) = items.next() else {
         let name = if largest { "max" } else { "min" };
@@ -223,7 +219,7 @@ fn extreme<'a>(given: &Given<'_, 'a>, largest: bool) -> Run<Val<'a>> {
 }
 
 /// Adds up the items. From Python 3.12 on, the rounding error of floats is carried along.
-fn sum<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+fn sum(given: &Given<'_>) -> Run<Val> {
     let mut total = given.get(1).cloned().unwrap_or(Val::Int(0));
     if let Val::Text(_) = total {
         return type_error("`sum` does not take text: use `''.join(…)`");
@@ -243,7 +239,7 @@ fn sum<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
     }
 }
 
-fn sorted<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+fn sorted(given: &Given<'_>) -> Run<Val> {
     let is_reversed = given.get(2).is_some_and(Val::truth);
     let mut keyed = keyed(given)?;
     // Equal items keep their order when it is reversed, too.
@@ -257,7 +253,7 @@ fn sorted<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
     Ok(Val::list(sorted.into_iter().map(|(_, item)| item).collect()))
 }
 
-fn collection<'a>(given: &Given<'_, 'a>, shape: Shape) -> Run<Val<'a>> {
+fn collection(given: &Given<'_>, shape: Shape) -> Run<Val> {
     match given.get(0) {
         Some(Val::Dict(dict)) if shape == Shape::Dict => Ok(Val::Dict(dict.clone())),
         Some(_) => Val::made(shape, given.items()?, given.meter),

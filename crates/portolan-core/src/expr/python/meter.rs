@@ -13,8 +13,6 @@ const MAX_MADE_BYTES: usize = 256 << 20;
 const ITEM_BYTES: usize = 64;
 /// The bytes of text that are scanned in one step.
 const STEP_BYTES: usize = 64;
-/// The maximum depth of a value that is compared, printed or returned.
-const MAX_VALUE_DEPTH: usize = 200;
 
 pub(super) type Run<T> = Result<T, Raise>;
 
@@ -102,20 +100,13 @@ impl Meter {
         self.made(items.saturating_mul(ITEM_BYTES))
     }
 
-    fn made(&self, bytes: usize) -> Run<()> {
+    /// Charges for making something of this many bytes.
+    pub(super) fn made(&self, bytes: usize) -> Run<()> {
         let made = self.bytes.get().saturating_add(bytes);
         self.bytes.set(made);
         if made > MAX_MADE_BYTES {
             return exceeds(format!("it makes more than {} MiB of text and items in all", MAX_MADE_BYTES >> 20));
         }
         Ok(())
-    }
-}
-
-/// Returns the depth of the next level, up to the limit.
-pub(super) fn deeper(depth: usize) -> Run<usize> {
-    match depth {
-        MAX_VALUE_DEPTH.. => exceeds(format!("a value nests deeper than {MAX_VALUE_DEPTH} levels")),
-        _ => Ok(depth + 1),
     }
 }

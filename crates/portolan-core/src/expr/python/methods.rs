@@ -1,13 +1,13 @@
 //! The methods that an expression can call.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
 use super::compare;
 use super::functions::{Callable, Given, method};
 use super::meter::{Run, exceeds, type_error, value_error};
-use super::value::{Items, Val, View};
+use super::value::{Val, View};
 use crate::expr::jsonata::quoted;
 
 const TEXT: &[&str] = &["str"];
@@ -42,15 +42,15 @@ pub(super) static METHODS: &[Callable] = &[
     method(DICT, "items", [0, 0], &[], |given| view(given, View::Items)),
 ];
 
-fn count<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+fn count(given: &Given<'_>) -> Run<Val> {
     let count = match given.value(0)? {
-        Val::Text(text) => text.matches(&**given.text(1)?).count(),
+        Val::Text(text) => text.matches(given.text(1)?).count(),
         _ => places(given)?.len(),
     };
     Ok(Val::Int(count as i128))
 }
 
-fn index<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+fn index(given: &Given<'_>) -> Run<Val> {
     let found = match given.value(0)? {
         Val::Text(_) => find(given)?,
         _ => places(given)?.first().copied(),
@@ -59,39 +59,39 @@ fn index<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
 }
 
 /// Returns the number of characters before the second text in the first.
-fn find(given: &Given<'_, '_>) -> Run<Option<usize>> {
+fn find(given: &Given<'_>) -> Run<Option<usize>> {
     let (text, part) = (given.text(0)?, given.text(1)?);
-    Ok(text.find(&**part).map(|at| text[..at].chars().count()))
+    Ok(text.find(part).map(|at| text[..at].chars().count()))
 }
 
 /// Returns the places of a value in a list or tuple.
-fn places(given: &Given<'_, '_>) -> Run<Vec<usize>> {
+fn places(given: &Given<'_>) -> Run<Vec<usize>> {
     let wanted = given.value(1)?;
     let mut places = Vec::new();
     for (at, item) in given.items()?.iter().enumerate() {
-        if compare::equal(item, wanted, given.meter, 0)? {
+        if compare::equal(item, wanted, given.meter)? {
             places.push(at);
         }
     }
     Ok(places)
 }
 
-fn get<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
-    let Val::Dict(dict) = given.value(0)? else { return Ok(Val::None) };
-    let found = dict.get(&given.value(1)?.key(given.meter)?);
-    Ok(found.or_else(|| given.get(2).cloned()).unwrap_or(Val::None))
+fn get(given: &Given<'_>) -> Run<Val> {
+    let Val::Dict(members) = given.value(0)? else { return Ok(Val::None) };
+    let found = members.get(&given.value(1)?.key(given.meter)?).map(|(_, value)| value);
+    Ok(found.or_else(|| given.get(2)).cloned().unwrap_or(Val::None))
 }
 
-fn view<'a>(given: &Given<'_, 'a>, view: View) -> Run<Val<'a>> {
-    let Val::Dict(dict) = given.value(0)? else { return Ok(Val::None) };
-    given.meter.items(3 * dict.len())?;
-    given.meter.steps(dict.len())?;
-    let members = dict.members().into_iter().map(|(key, value)| match view {
-        View::Keys => key,
-        View::Values => value,
-        View::Items => Val::tuple(vec![key, value]),
+fn view(given: &Given<'_>, view: View) -> Run<Val> {
+    let Val::Dict(members) = given.value(0)? else { return Ok(Val::None) };
+    given.meter.items(3 * members.len())?;
+    given.meter.steps(members.len())?;
+    let members = members.values().map(|(key, value)| match view {
+        View::Keys => key.clone(),
+        View::Values => value.clone(),
+        View::Items => Val::tuple(vec![key.clone(), value.clone()]),
     });
-    Ok(Val::View(view, Items::Made(Rc::new(members.collect()))))
+    Ok(Val::View(view, Arc::new(members.collect())))
 }
 
 /// Checks whether `str.isspace` holds; `split` and `strip` use the same class.
@@ -108,13 +108,13 @@ fn is_letter(c: char) -> bool {
 }
 
 /// Checks whether a text is not empty and has only characters of a class.
-fn all_of<'a>(given: &Given<'_, 'a>, is: fn(char) -> bool) -> Run<Val<'a>> {
+fn all_of(given: &Given<'_>, is: fn(char) -> bool) -> Run<Val> {
     let text = given.text(0)?;
     Ok(Val::Bool(!text.is_empty() && text.chars().all(is)))
 }
 
 /// Computes `str.isdigit`. Some numbers that are not decimal are digits for Python, such as `²`, and others are not.
-fn is_digits<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+fn is_digits(given: &Given<'_>) -> Run<Val> {
     let is_unclear = |c: &char| get_general_category(*c) == GeneralCategory::OtherNumber;
     if let Some(unclear) = given.text(0)?.chars().find(is_unclear) {
         return exceeds(format!("`isdigit` is not supported for {}", quoted(&unclear.to_string())));
@@ -123,21 +123,24 @@ fn is_digits<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
 }
 
 /// Checks whether a text has letters with a case, and all of them have this one.
-fn is_cased<'a>(given: &Given<'_, 'a>, right: fn(char) -> bool, wrong: fn(char) -> bool) -> Run<Val<'a>> {
+fn is_cased(given: &Given<'_>, right: fn(char) -> bool, wrong: fn(char) -> bool) -> Run<Val> {
     let text = given.text(0)?;
     let is_wrong = |c: char| wrong(c) || get_general_category(c) == GeneralCategory::TitlecaseLetter;
     Ok(Val::Bool(text.contains(right) && !text.contains(is_wrong)))
 }
 
-fn changed<'a>(given: &Given<'_, 'a>, change: fn(&str) -> String) -> Run<Val<'a>> {
+fn changed(given: &Given<'_>, change: fn(&str) -> String) -> Run<Val> {
+    // One letter becomes at most three, each of at most three bytes.
+    given.meter.is_short(given.text(0)?.len())?;
     let changed = change(given.text(0)?);
     given.meter.text(changed.len())?;
     Ok(Val::text(changed))
 }
 
-fn stripped<'a>(given: &Given<'_, 'a>, [left, right]: [bool; 2]) -> Run<Val<'a>> {
+fn stripped(given: &Given<'_>, [left, right]: [bool; 2]) -> Run<Val> {
     let text = given.text(0)?;
-    let characters: Option<Vec<char>> = match given.some(1) {
+    let characters: Option<Vec<char>> = match given.get(1) {
+        None | Some(Val::None) => None,
         Some(_) => {
             let characters = given.text(1)?;
             // Each character of the text is compared with each of these.
@@ -145,94 +148,68 @@ fn stripped<'a>(given: &Given<'_, 'a>, [left, right]: [bool; 2]) -> Run<Val<'a>>
             given.meter.looks(characters.len().saturating_mul(text.len()))?;
             Some(characters.chars().collect())
         }
-        None => None,
     };
     let goes = |c: char| characters.as_ref().map_or_else(|| is_space(c), |characters| characters.contains(&c));
-    let from = if left { text.len() - text.trim_start_matches(goes).len() } else { 0 };
-    let to = if right { from + text[from..].trim_end_matches(goes).len() } else { text.len() };
-    given.meter.text(to - from)?;
-    Ok(Val::Text(text.part(from, to)))
+    let kept = if left { text.trim_start_matches(goes) } else { text };
+    let kept = if right { kept.trim_end_matches(goes) } else { kept };
+    given.meter.text(kept.len())?;
+    Ok(Val::text(kept))
 }
 
-fn split<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+fn split(given: &Given<'_>) -> Run<Val> {
     let text = given.text(0)?;
-    let most = match given.get(2).map(|most| (most.whole(), most)) {
-        Some((None, most)) => return type_error(format!("`maxsplit` must be a whole number, not `{}`", most.kind())),
-        Some((Some(most), _)) => usize::try_from(most).unwrap_or(usize::MAX),
-        None => usize::MAX,
+    let Some(most) = given.get(2).map_or(Some(-1), Val::whole) else {
+        return type_error("`split` takes a whole number of splits");
     };
-    if given.some(1).is_none() {
-        return parts(given, &words(text, most));
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    if let None | Some(Val::None) = given.get(1) {
+        return parts(given, words(text, most));
     }
     let separator = given.text(1)?;
     if separator.is_empty() {
         return value_error("a text cannot be split at an empty separator");
     }
-    let mut found = Vec::new();
-    let mut from = 0;
-    for (at, _) in text.match_indices(&**separator).take(most) {
-        found.push((from, at));
-        from = at + separator.len();
-    }
-    found.push((from, text.len()));
-    parts(given, &found)
+    parts(given, text.splitn(most.saturating_add(1), separator).collect())
 }
 
-/// Returns the byte ranges of the words of a text; after `most` splits the rest is one word.
-fn words(text: &str, most: usize) -> Vec<(usize, usize)> {
+/// Returns the words of a text; after `most` splits the rest is one word.
+fn words(text: &str, most: usize) -> Vec<&str> {
     let mut words = Vec::new();
-    let mut from = 0;
-    while let Some(begin) = text[from..].find(|c| !is_space(c)) {
-        let begin = from + begin;
-        let end = match words.len() == most {
-            true => text.len(),
-            false => text[begin..].find(is_space).map_or(text.len(), |length| begin + length),
-        };
-        words.push((begin, end));
-        from = end;
+    let mut rest = text.trim_start_matches(is_space);
+    while !rest.is_empty() {
+        let end = if words.len() < most { rest.find(is_space).unwrap_or(rest.len()) } else { rest.len() };
+        words.push(&rest[..end]);
+        rest = rest[end..].trim_start_matches(is_space);
     }
     words
 }
 
-fn lines<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
-    let text = given.text(0)?;
-    let mut lines = Vec::new();
-    let mut from = 0;
-    let mut characters = text.char_indices().peekable();
-    while let Some((at, c)) = characters.next() {
-        if !matches!(c, '\n' | '\r' | '\x0b' | '\x0c' | '\x1c'..='\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}') {
-            continue;
-        }
-        let mut end = at + c.len_utf8();
-        if c == '\r' && characters.next_if(|(_, next)| *next == '\n').is_some() {
-            end += 1;
-        }
-        lines.push((from, at));
-        from = end;
-    }
-    if from < text.len() {
-        lines.push((from, text.len()));
-    }
-    parts(given, &lines)
+fn lines(given: &Given<'_>) -> Run<Val> {
+    given.meter.is_short(given.text(0)?.len())?;
+    let text = given.text(0)?.replace("\r\n", "\n");
+    let ends = ['\n', '\r', '\x0b', '\x0c', '\x1c', '\x1d', '\x1e', '\u{85}', '\u{2028}', '\u{2029}'];
+    let mut lines: Vec<&str> = text.split(ends).collect();
+    // Nothing follows the end of the last line.
+    lines.pop_if(|last| last.is_empty());
+    parts(given, lines)
 }
 
-/// Makes the list of the parts of the text with these byte ranges.
-fn parts<'a>(given: &Given<'_, 'a>, parts: &[(usize, usize)]) -> Run<Val<'a>> {
-    let text = given.text(0)?;
+/// Makes the list of these parts of the text.
+fn parts(given: &Given<'_>, parts: Vec<&str>) -> Run<Val> {
     given.meter.items(parts.len())?;
     given.meter.steps(parts.len())?;
-    given.meter.text(text.len())?;
-    Ok(Val::list(parts.iter().map(|(from, to)| Val::Text(text.part(*from, *to))).collect()))
+    given.meter.text(given.text(0)?.len())?;
+    Ok(Val::list(parts.into_iter().map(Val::text).collect()))
 }
 
-fn join<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+fn join(given: &Given<'_>) -> Run<Val> {
     let (separator, items) = (given.text(0)?, given.value(1)?.items(given.meter)?);
     let mut joined = String::new();
     for (number, item) in items.iter().enumerate() {
         let Val::Text(item) = item else {
             return type_error(format!("`join` takes texts, but item `{number}` is `{}`", item.kind()));
         };
-        let before: &str = if number > 0 { separator } else { "" };
+        let before = if number > 0 { separator } else { "" };
         given.meter.text(before.len() + item.len())?;
         given.meter.is_short(joined.len() + before.len() + item.len())?;
         joined.push_str(before);
@@ -242,7 +219,7 @@ fn join<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
 }
 
 /// Computes `startswith` and `endswith`, which take a text or a tuple of them.
-fn affixed<'a>(given: &Given<'_, 'a>, fits: fn(&str, &str) -> bool) -> Run<Val<'a>> {
+fn affixed(given: &Given<'_>, fits: fn(&str, &str) -> bool) -> Run<Val> {
     let text = given.text(0)?;
     let Val::Tuple(several) = given.value(1)? else { return Ok(Val::Bool(fits(text, given.text(1)?))) };
     for affix in several.iter() {
@@ -251,16 +228,16 @@ fn affixed<'a>(given: &Given<'_, 'a>, fits: fn(&str, &str) -> bool) -> Run<Val<'
         };
         given.meter.step()?;
         given.meter.looks(affix.len())?;
-        if fits(text, &affix) {
+        if fits(text, affix) {
             return Ok(Val::Bool(true));
         }
     }
     Ok(Val::Bool(false))
 }
 
-fn replaced<'a>(given: &Given<'_, 'a>) -> Run<Val<'a>> {
+fn replaced(given: &Given<'_>) -> Run<Val> {
     let (text, old, new) = (given.text(0)?, given.text(1)?, given.text(2)?);
-    let times = text.matches(&**old).count();
+    let times = text.matches(old).count();
     given.meter.text(text.len().saturating_add(new.len().saturating_mul(times)))?;
-    Ok(Val::text(text.replace(&**old, new)))
+    Ok(Val::text(text.replace(old, new)))
 }

@@ -49,12 +49,7 @@ const IN_JSONATA: &str = "use JSONata for what a check cannot say in Python: `{e
 /// assert!(Python::parse("__import__('os').system('true')").is_err());
 /// ```
 #[derive(Clone)]
-pub struct Python(Arc<ParsedExpression>);
-
-struct ParsedExpression {
-    text: String,
-    parsed: Parsed,
-}
+pub struct Python(Arc<Parsed>);
 
 impl Python {
     /// Parses an expression that may read [`PYTHON_NAMES`].
@@ -74,8 +69,7 @@ impl Python {
             let message = format!("the expression has {} bytes, more than {MAX_EXPRESSION_BYTES}", text.len());
             return Err(fault(0, message, "write it as several checks"));
         }
-        let parsed = parse::parse(text, names)?;
-        Ok(Python(Arc::new(ParsedExpression { text: text.to_owned(), parsed })))
+        Ok(Python(Arc::new(parse::parse(text, names)?)))
     }
 
     /// Returns the expression as it was written.
@@ -85,7 +79,7 @@ impl Python {
 
     /// Returns the names that it reads from its scope, in alphabetical order.
     pub fn names(&self) -> Vec<&str> {
-        self.0.parsed.names.iter().map(String::as_str).collect()
+        self.0.names.iter().map(String::as_str).collect()
     }
 
     /// Evaluates the expression over a scope. Tuples, sets and views of dicts become arrays.
@@ -93,8 +87,10 @@ impl Python {
     /// # Errors
     /// Python's exception, or an exceeded time or memory limit.
     pub fn eval(&self, scope: &Scope<'_>) -> Result<Option<Value>, EvalFault> {
-        let evaluation = Evaluation::over(scope);
-        let value = evaluation.value(&self.0.parsed.tree).and_then(|value| print::json(&value, &evaluation.meter, 0));
+        let value = Evaluation::over(scope, &self.0.names).and_then(|evaluation| {
+            let value = evaluation.value(&self.0.tree)?;
+            print::json(&value, &evaluation.meter)
+        });
         value.map(Some).map_err(|raise| raise.fault(&self.0.text))
     }
 
@@ -103,8 +99,8 @@ impl Python {
     /// # Errors
     /// As for [`Python::eval`].
     pub fn holds(&self, scope: &Scope<'_>) -> Result<bool, EvalFault> {
-        let value = Evaluation::over(scope).value(&self.0.parsed.tree).map(|value| value.truth());
-        value.map_err(|raise| raise.fault(&self.0.text))
+        let value = Evaluation::over(scope, &self.0.names).and_then(|evaluation| evaluation.value(&self.0.tree));
+        value.map(|value| value.truth()).map_err(|raise| raise.fault(&self.0.text))
     }
 
     /// Returns the comparisons that decide its truth; `None` if it needs more than comparisons with single values.
@@ -112,18 +108,18 @@ impl Python {
     /// Each compared path is one name: the part of the expression in Python's spelling. If the expression is true, the
     /// comparisons are true. The reverse fails if Python raises an exception.
     pub(super) fn truth(&self) -> Option<Truth> {
-        decided::truth(&self.0.parsed.tree)
+        decided::truth(&self.0.tree)
     }
 
     /// Checks whether it may compute for long with any input: it has a `for`.
     pub fn is_heavy(&self) -> bool {
-        self.0.parsed.has_loop
+        self.0.has_loop
     }
 }
 
 impl PartialEq for Python {
     fn eq(&self, other: &Python) -> bool {
-        self.0.text == other.0.text && self.0.parsed.names == other.0.parsed.names
+        self.0.text == other.0.text && self.0.names == other.0.names
     }
 }
 

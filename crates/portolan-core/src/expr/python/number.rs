@@ -14,14 +14,14 @@ pub(super) enum Number {
 }
 
 impl Number {
-    pub(super) fn of(value: &Val<'_>) -> Option<Number> {
+    pub(super) fn of(value: &Val) -> Option<Number> {
         match value {
             Val::Float(float) => Some(Number::Float(*float)),
             other => other.whole().map(Number::Int),
         }
     }
 
-    pub(super) fn value<'a>(self) -> Val<'a> {
+    pub(super) fn value(self) -> Val {
         match self {
             Number::Int(int) => Val::Int(int),
             Number::Float(float) => Val::Float(float),

@@ -1,12 +1,11 @@
 //! Parses operands: literals, names, brackets, comprehensions, subscripts and calls.
 
-use serde_json::Value;
-
 use super::functions::{Callable, FUNCTIONS, MANY};
 use super::methods::METHODS;
 use super::parse::{KEYWORDS, ParseResult, Parser};
 use super::token::Kind;
 use super::tree::{Arguments, Clause, Comprehension, Node, Shape, Trailer};
+use super::value::Val;
 use super::{IN_JSONATA, fault, unknown};
 use crate::diagnostic::list;
 use crate::expr::jsonata::quoted;
@@ -37,15 +36,20 @@ impl<'t> Parser<'t> {
     }
 
     fn atom(&mut self) -> ParseResult<Node> {
-        match (self.kind().clone(), self.word()) {
-            (Kind::Literal(mut value), _) => {
-                self.advance();
+        match (self.kind(), self.word()) {
+            (Kind::Literal(Val::Text(_)), _) => {
                 // Adjacent texts are one text.
-                while let (Value::String(text), Kind::Literal(Value::String(more))) = (&mut value, self.kind()) {
-                    text.push_str(more);
+                let mut texts = String::new();
+                while let Kind::Literal(Val::Text(text)) = self.kind() {
+                    texts.push_str(text);
                     self.advance();
                 }
-                Ok(Node::Literal(value))
+                Ok(Node::Literal(Val::text(texts)))
+            }
+            (Kind::Literal(value), _) => {
+                let literal = Node::Literal(value.clone());
+                self.advance();
+                Ok(literal)
             }
             (Kind::Name, _) => self.name(),
             (_, "(") => self.bracket(Shape::Tuple, ")"),
@@ -57,28 +61,21 @@ impl<'t> Parser<'t> {
 
     fn name(&mut self) -> ParseResult<Node> {
         let (name, at) = (self.word(), self.at());
-        let constant = match name {
-            "None" => Some(Value::Null),
-            "True" => Some(true.into()),
-            "False" => Some(false.into()),
-            _ if KEYWORDS.contains(&name) => return Err(self.out_of_place()),
-            _ => None,
-        };
+        if KEYWORDS.contains(&name) {
+            return Err(self.out_of_place());
+        }
         is_harmless(name, at)?;
-        if constant.is_none() && self.following() == "(" {
+        if self.following() == "(" {
             return self.call();
         }
         if self.function().is_some() {
-            let help = match TYPES.contains(&name) {
-                true => format!("call it, as in `{name}(…)`, or use `isinstance(…, {name})`"),
-                false => format!("call it, as in `{name}(…)`"),
-            };
-            return Err(fault(at, format!("`{name}` is a function, not a value"), help));
+            return Err(fault(
+                at,
+                format!("`{name}` is a function, not a value"),
+                format!("call it, as in `{name}(…)`"),
+            ));
         }
         self.advance();
-        if let Some(constant) = constant {
-            return Ok(Node::Literal(constant));
-        }
         self.reads.push((name, at));
         Ok(Node::Name(name.to_owned()))
     }
@@ -222,7 +219,7 @@ impl<'t> Parser<'t> {
     /// Reads a method call on the preceding value.
     fn method(&mut self, dot: usize) -> ParseResult<Trailer> {
         let (name, at) = (self.word(), self.at());
-        if *self.kind() != Kind::Name {
+        if !matches!(self.kind(), Kind::Name) {
             return Err(self.out_of_place());
         }
         is_harmless(name, at)?;
@@ -243,7 +240,7 @@ impl<'t> Parser<'t> {
         let mut placed = Vec::new();
         let mut named: Vec<(usize, Node)> = Vec::new();
         while !self.is(")") {
-            if *self.kind() == Kind::Name && self.following() == "=" {
+            if matches!(self.kind(), Kind::Name) && self.following() == "=" {
                 named.push(self.named(callable, &named)?);
             } else if named.is_empty() {
                 placed.push(self.placed(callable, placed.len())?);
@@ -301,7 +298,7 @@ impl<'t> Parser<'t> {
     fn key(&mut self) -> ParseResult<Node> {
         let key = match self.function().filter(|function| function.takes_one() && self.following() != "(") {
             Some(function) => Node::Function(function),
-            None if self.is("None") => Node::Literal(Value::Null),
+            None if self.is("None") => Node::Literal(Val::None),
             None => {
                 let message = format!("`key` must be the name of a function of one value, found {}", self.shown());
                 return Err(fault(self.at(), message, "write one such as `len`, or `[… for x in …]` before sorting"));

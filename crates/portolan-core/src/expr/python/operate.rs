@@ -9,7 +9,7 @@ use super::value::{Val, set};
 use crate::expr::jsonata::quoted;
 
 /// Applies an arithmetic operator to two values.
-pub(super) fn operate<'a>(operator: Operator, left: &Val<'a>, right: &Val<'a>, meter: &Meter) -> Run<Val<'a>> {
+pub(super) fn operate(operator: Operator, left: &Val, right: &Val, meter: &Meter) -> Run<Val> {
     meter.step()?;
     if let (Some(left), Some(right)) = (Number::of(left), Number::of(right)) {
         return arithmetic(operator, left, right).map(Number::value);
@@ -19,8 +19,12 @@ pub(super) fn operate<'a>(operator: Operator, left: &Val<'a>, right: &Val<'a>, m
             meter.text(left.len() + right.len())?;
             Ok(Val::text([&**left, &**right].concat()))
         }
-        (Operator::Add, Val::List(_), Val::List(_)) => joined(left, right, meter).map(Val::list),
-        (Operator::Add, Val::Tuple(_), Val::Tuple(_)) => joined(left, right, meter).map(Val::tuple),
+        (Operator::Add, Val::List(_), Val::List(_)) | (Operator::Add, Val::Tuple(_), Val::Tuple(_)) => {
+            let mut items = left.items(meter)?;
+            items.extend(right.items(meter)?);
+            meter.items(items.len())?;
+            Ok(like(left, items))
+        }
         (Operator::Multiply, Val::Text(_) | Val::List(_) | Val::Tuple(_), Val::Int(_) | Val::Bool(_)) => {
             repeated(left, right.whole().unwrap_or_default(), meter)
         }
@@ -35,15 +39,8 @@ pub(super) fn operate<'a>(operator: Operator, left: &Val<'a>, right: &Val<'a>, m
     }
 }
 
-fn joined<'a>(left: &Val<'a>, right: &Val<'a>, meter: &Meter) -> Run<Vec<Val<'a>>> {
-    let mut items = left.items(meter)?;
-    items.extend(right.items(meter)?);
-    meter.items(items.len())?;
-    Ok(items)
-}
-
 /// Computes the set difference. The keys of a dict accept any iterable as the right side, a set only another one.
-fn difference<'a>(left: &Val<'a>, right: &Val<'a>, meter: &Meter) -> Run<Val<'a>> {
+fn difference(left: &Val, right: &Val, meter: &Meter) -> Run<Val> {
     let other = match (left, right.as_set(meter)?) {
         (Val::View(..), None) => Some(set(right.items(meter)?, meter)?),
         (_, other) => other,
@@ -55,15 +52,15 @@ fn difference<'a>(left: &Val<'a>, right: &Val<'a>, meter: &Meter) -> Run<Val<'a>
     set(kept, meter).map(Val::Set)
 }
 
-fn not_for<T>(operator: Operator, left: &Val<'_>, right: &Val<'_>) -> Run<T> {
+fn not_for<T>(operator: Operator, left: &Val, right: &Val) -> Run<T> {
     type_error(format!("`{}` is not supported for {}", operator.sign(), kinds(left, right)))
 }
 
 /// Computes `whole[index]`.
-pub(super) fn item<'a>(whole: &Val<'a>, index: &Val<'a>, meter: &Meter) -> Run<Val<'a>> {
-    if let Val::Dict(dict) = whole {
-        return match dict.get(&index.key(meter)?) {
-            Some(value) => Ok(value),
+pub(super) fn item(whole: &Val, index: &Val, meter: &Meter) -> Run<Val> {
+    if let Val::Dict(members) = whole {
+        return match members.get(&index.key(meter)?) {
+            Some((_, value)) => Ok(value.clone()),
             None => raise("KeyError", format!("there is no key {}", quoted(&print::text(index, meter)?))),
         };
     }
@@ -77,11 +74,8 @@ pub(super) fn item<'a>(whole: &Val<'a>, index: &Val<'a>, meter: &Meter) -> Run<V
     let length = whole.len(meter)?;
     let found = usize::try_from(if at < 0 { at.saturating_add(length as i128) } else { at }).ok();
     let item = found.and_then(|at| match whole {
-        Val::Text(text) => {
-            let (from, c) = text.char_indices().nth(at)?;
-            Some(Val::Text(text.part(from, from + c.len_utf8())))
-        }
-        Val::List(items) | Val::Tuple(items) => items.get(at),
+        Val::Text(text) => text.chars().nth(at).map(|c| Val::text(c.to_string())),
+        Val::List(items) | Val::Tuple(items) => items.get(at).cloned(),
         _ => None,
     });
     match item {
@@ -90,12 +84,12 @@ pub(super) fn item<'a>(whole: &Val<'a>, index: &Val<'a>, meter: &Meter) -> Run<V
     }
 }
 
-fn is_sequence(value: &Val<'_>) -> bool {
+fn is_sequence(value: &Val) -> bool {
     matches!(value, Val::Text(_) | Val::List(_) | Val::Tuple(_))
 }
 
 /// Computes `whole[start:stop:step]`.
-pub(super) fn slice<'a>(whole: &Val<'a>, [start, stop, step]: [Option<Val<'a>>; 3], meter: &Meter) -> Run<Val<'a>> {
+pub(super) fn slice(whole: &Val, [start, stop, step]: [Option<Val>; 3], meter: &Meter) -> Run<Val> {
     if !is_sequence(whole) {
         return type_error(format!("`{}` cannot be sliced", whole.kind()));
     }
@@ -116,18 +110,18 @@ pub(super) fn slice<'a>(whole: &Val<'a>, [start, stop, step]: [Option<Val<'a>>; 
         Val::Text(text) => {
             meter.text(text.len())?;
             let characters: Vec<char> = text.chars().collect();
-            Ok(Val::text(places.filter_map(|at| characters.get(at)).collect()))
+            Ok(Val::text(places.filter_map(|at| characters.get(at)).collect::<String>()))
         }
         Val::List(items) | Val::Tuple(items) => {
             meter.items(count)?;
             meter.steps(count)?;
-            Ok(like(whole, places.filter_map(|at| items.get(at)).collect()))
+            Ok(like(whole, places.filter_map(|at| items.get(at).cloned()).collect()))
         }
         _ => Ok(Val::None),
     }
 }
 
-fn bound(bound: Option<Val<'_>>) -> Run<Option<i128>> {
+fn bound(bound: Option<Val>) -> Run<Option<i128>> {
     match bound {
         None | Some(Val::None) => Ok(None),
         Some(bound) => match bound.whole() {
@@ -138,12 +132,12 @@ fn bound(bound: Option<Val<'_>>) -> Run<Option<i128>> {
 }
 
 /// Makes a tuple from a tuple, and a list from anything else.
-fn like<'a>(whole: &Val<'a>, items: Vec<Val<'a>>) -> Val<'a> {
+fn like(whole: &Val, items: Vec<Val>) -> Val {
     if let Val::Tuple(_) = whole { Val::tuple(items) } else { Val::list(items) }
 }
 
 /// Computes `items * times` for a text, a list or a tuple.
-pub(super) fn repeated<'a>(whole: &Val<'a>, times: i128, meter: &Meter) -> Run<Val<'a>> {
+pub(super) fn repeated(whole: &Val, times: i128, meter: &Meter) -> Run<Val> {
     let times = usize::try_from(times.max(0)).unwrap_or(usize::MAX);
     if let Val::Text(text) = whole {
         meter.text(text.len().saturating_mul(times))?;

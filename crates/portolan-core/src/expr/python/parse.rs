@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use super::token::{Kind, Token, tokens};
-use super::tree::{COMPARISONS, Choice, Node, Operator, RANKS, Shape, Unary};
+use super::tree::{COMPARISONS, Node, Operator, RANKS, Shape, Unary};
+use super::value::Val;
 use super::{IN_JSONATA, fault, unknown};
 use crate::expr::ParseFault;
 use crate::expr::jsonata::quoted;
@@ -31,6 +30,8 @@ pub(super) struct Parser<'t> {
 
 /// A parsed expression.
 pub(super) struct Parsed {
+    /// The expression as it was written.
+    pub(super) text: String,
     pub(super) tree: Node,
     /// The names that it reads from its scope, in alphabetical order, without repetitions.
     pub(super) names: Vec<String>,
@@ -42,11 +43,11 @@ pub(super) fn parse(text: &str, known: &[&str]) -> ParseResult<Parsed> {
     let tokens = tokens(text)?;
     let mut parser =
         Parser { text, tokens, here: 0, nesting: 0, reads: Vec::new(), generators: Vec::new(), has_loop: false };
-    if *parser.kind() == Kind::End {
+    if parser.is_end() {
         return Err(fault(0, "the expression is empty", "write one, as in `len(output) > 0`"));
     }
     let tree = parser.expressions()?;
-    if *parser.kind() != Kind::End {
+    if !parser.is_end() {
         return Err(parser.out_of_place());
     }
     if let Some(at) = parser.generators.first() {
@@ -57,12 +58,17 @@ pub(super) fn parse(text: &str, known: &[&str]) -> ParseResult<Parsed> {
         return Err(unknown::name(name, *at, known));
     }
     let names: BTreeSet<&str> = parser.reads.iter().map(|(name, _)| *name).collect();
-    Ok(Parsed { tree, names: names.into_iter().map(str::to_owned).collect(), has_loop: parser.has_loop })
+    let names = names.into_iter().map(str::to_owned).collect();
+    Ok(Parsed { text: text.to_owned(), tree, names, has_loop: parser.has_loop })
 }
 
 impl<'t> Parser<'t> {
     pub(super) fn kind(&self) -> &Kind {
         &self.tokens[self.here].kind
+    }
+
+    fn is_end(&self) -> bool {
+        matches!(self.kind(), Kind::End)
     }
 
     /// Returns the byte offset of the current token.
@@ -178,7 +184,7 @@ impl<'t> Parser<'t> {
             let condition = parser.condition()?;
             parser.expect("else", "write a conditional value with its `else`: `a if condition else b`")?;
             let otherwise = parser.expression()?;
-            Ok(Node::Choose(Box::new(Choice { condition, then, otherwise })))
+            Ok(Node::Choose(Box::new([condition, then, otherwise])))
         })
     }
 
@@ -239,7 +245,7 @@ impl<'t> Parser<'t> {
 
     /// Makes the fault for a token in the wrong place.
     pub(super) fn out_of_place(&self) -> ParseFault {
-        if *self.kind() == Kind::End {
+        if self.is_end() {
             return fault(self.at(), "the expression ends too early", "complete the expression");
         }
         let help = match self.word() {
@@ -270,9 +276,9 @@ pub(super) const KEYWORDS: &[&str] = &[
 /// Rejects `%` after a text, and `is` except with `None`, `True` and `False`: other identities depend on how Python
 /// stores values.
 fn is_supported(left: &Node, operator: Operator, right: &Node, at: usize) -> ParseResult<()> {
-    let is_single = |side: &Node| matches!(side, Node::Literal(Value::Null | Value::Bool(_)));
+    let is_single = |side: &Node| matches!(side, Node::Literal(Val::None | Val::Bool(_)));
     let help = match operator {
-        Operator::Remainder if matches!(left, Node::Literal(Value::String(_))) => {
+        Operator::Remainder if matches!(left, Node::Literal(Val::Text(_))) => {
             let help = "join the parts with `+`, with `str(…)` around what is not text";
             return Err(fault(at, "text with embedded values is not supported: `'…' % values`", help));
         }

@@ -2,18 +2,18 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::meter::{Meter, Run, deeper, exceeds, type_error, value_error};
+use super::meter::{Meter, Run, exceeds, type_error, value_error};
 use super::number::printed;
-use super::value::Val;
+use super::value::{Val, too_deep};
 
 /// Computes `str(value)`.
-pub(super) fn text(value: &Val<'_>, meter: &Meter) -> Run<String> {
+pub(super) fn text(value: &Val, meter: &Meter) -> Run<String> {
     if let Val::Text(text) = value {
         meter.text(text.len())?;
         return Ok(text.to_string());
     }
     let mut printer = Printer { text: String::new(), meter };
-    printer.value(value, 0)?;
+    printer.value(value)?;
     Ok(printer.text)
 }
 
@@ -31,7 +31,7 @@ impl Printer<'_> {
         self.meter.is_short(self.text.len())
     }
 
-    fn value(&mut self, value: &Val<'_>, depth: usize) -> Run<()> {
+    fn value(&mut self, value: &Val) -> Run<()> {
         match value {
             Val::None => self.put("None"),
             Val::Bool(true) => self.put("True"),
@@ -42,37 +42,35 @@ impl Printer<'_> {
                 self.meter.text(text.len())?;
                 self.put(&quoted(text))
             }
-            Val::List(items) => self.listed("[", items.iter(), "]", depth),
-            Val::Tuple(items) if items.len() == 1 => self.listed("(", items.iter(), ",)", depth),
-            Val::Tuple(items) => self.listed("(", items.iter(), ")", depth),
+            Val::List(items) => self.listed("[", items.iter(), "]"),
+            Val::Tuple(items) if items.len() == 1 => self.listed("(", items.iter(), ",)"),
+            Val::Tuple(items) => self.listed("(", items.iter(), ")"),
             Val::Set(set) if set.is_empty() => self.put("set()"),
-            Val::Set(set) => self.listed("{", set.values().map(|(item, _)| item.clone()), "}", depth),
+            Val::Set(set) => self.listed("{", set.values().map(|(item, _)| item), "}"),
             Val::View(_, items) => {
                 self.put(value.kind())?;
-                self.listed("([", items.iter(), "])", depth)
+                self.listed("([", items.iter(), "])")
             }
             Val::Dict(dict) => {
-                let depth = deeper(depth)?;
-                self.meter.items(dict.len())?;
                 self.put("{")?;
-                for (number, (key, value)) in dict.members().into_iter().enumerate() {
+                for (number, (key, value)) in dict.values().enumerate() {
                     self.put(if number > 0 { ", " } else { "" })?;
-                    self.value(&key, depth)?;
+                    self.value(key)?;
                     self.put(": ")?;
-                    self.value(&value, depth)?;
+                    self.value(value)?;
                 }
                 self.put("}")
             }
             Val::Function(_) => type_error("a function cannot be printed"),
+            Val::Deep(_) => too_deep(),
         }
     }
 
-    fn listed<'v>(&mut self, open: &str, items: impl Iterator<Item = Val<'v>>, close: &str, depth: usize) -> Run<()> {
-        let depth = deeper(depth)?;
+    fn listed<'v>(&mut self, open: &str, items: impl Iterator<Item = &'v Val>, close: &str) -> Run<()> {
         self.put(open)?;
         for (number, item) in items.enumerate() {
             self.put(if number > 0 { ", " } else { "" })?;
-            self.value(&item, depth)?;
+            self.value(item)?;
         }
         self.put(close)
     }
@@ -108,7 +106,7 @@ fn is_printable(c: char) -> bool {
 }
 
 /// Converts the value to JSON. Tuples, sets and views of dicts become arrays.
-pub(super) fn json(value: &Val<'_>, meter: &Meter, depth: usize) -> Run<Value> {
+pub(super) fn json(value: &Val, meter: &Meter) -> Run<Value> {
     meter.items(1)?;
     meter.step()?;
     match value {
@@ -127,26 +125,23 @@ pub(super) fn json(value: &Val<'_>, meter: &Meter, depth: usize) -> Run<Value> {
             meter.text(text.len())?;
             Ok(Value::String(text.to_string()))
         }
-        Val::List(items) | Val::Tuple(items) | Val::View(_, items) => array(items.iter(), meter, depth),
-        Val::Set(set) => array(set.values().map(|(item, _)| item.clone()), meter, depth),
+        Val::List(items) | Val::Tuple(items) | Val::View(_, items) => array(items.iter(), meter),
+        Val::Set(set) => array(set.values().map(|(item, _)| item), meter),
         Val::Dict(dict) => {
-            let depth = deeper(depth)?;
-            meter.items(dict.len())?;
-            let members = dict.members().into_iter();
-            let members = members.map(|(key, value)| Ok((name(&key, meter)?, json(&value, meter, depth)?)));
+            let members = dict.values().map(|(key, value)| Ok((name(key, meter)?, json(value, meter)?)));
             members.collect::<Run<Map<String, Value>>>().map(Value::Object)
         }
         Val::Function(_) => type_error("a function is not a JSON value"),
+        Val::Deep(_) => too_deep(),
     }
 }
 
-fn array<'v>(items: impl Iterator<Item = Val<'v>>, meter: &Meter, depth: usize) -> Run<Value> {
-    let depth = deeper(depth)?;
-    items.map(|item| json(&item, meter, depth)).collect::<Run<Vec<Value>>>().map(Value::Array)
+fn array<'v>(items: impl Iterator<Item = &'v Val>, meter: &Meter) -> Run<Value> {
+    items.map(|item| json(item, meter)).collect::<Run<Vec<Value>>>().map(Value::Array)
 }
 
 /// Converts the key of a dict to a member name.
-fn name(key: &Val<'_>, meter: &Meter) -> Run<String> {
+fn name(key: &Val, meter: &Meter) -> Run<String> {
     match key {
         Val::Text(_) | Val::Int(_) | Val::Float(_) => text(key, meter),
         Val::Bool(is) => Ok(is.to_string()),

@@ -1,17 +1,15 @@
 //! Splits the text of an expression into names, literals and signs with their places.
 
-use serde_json::{Number, Value};
-
 use super::fault;
 use super::number::without_underscores;
 use super::parse::ParseResult;
+use super::value::Val;
 use crate::expr::jsonata::quoted;
 
 /// What a token is; its text is at its place.
-#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     Name,
-    Literal(Value),
+    Literal(Val),
     Sign,
     End,
 }
@@ -38,7 +36,7 @@ pub(super) fn tokens(text: &str) -> ParseResult<Vec<Token>> {
     loop {
         at += blanks(&text[at..]);
         let (kind, length) = next(text, at)?;
-        let is_last = kind == Kind::End;
+        let is_last = matches!(kind, Kind::End);
         found.push(Token { kind, at, end: at + length });
         at += length;
         if is_last {
@@ -73,8 +71,12 @@ fn next(text: &str, at: usize) -> ParseResult<(Kind, usize)> {
     if rest[name..].starts_with(['\'', '"']) && PREFIXES.contains(&rest[..name].to_ascii_lowercase().as_str()) {
         return string(text, at, name);
     }
-    if name > 0 {
-        return Ok((Kind::Name, name));
+    match &rest[..name] {
+        "" => {}
+        "None" => return Ok((Kind::Literal(Val::None), name)),
+        "True" => return Ok((Kind::Literal(Val::Bool(true)), name)),
+        "False" => return Ok((Kind::Literal(Val::Bool(false)), name)),
+        _ => return Ok((Kind::Name, name)),
     }
     if let Some(sign) = LONG_SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
         return Ok((Kind::Sign, sign.len()));
@@ -115,7 +117,7 @@ fn string(text: &str, at: usize, prefix: usize) -> ParseResult<(Kind, usize)> {
     loop {
         let rest = &text[here..];
         if rest.starts_with(quote) {
-            return Ok((Kind::Literal(Value::String(read)), here + quote.len() - at));
+            return Ok((Kind::Literal(Val::text(read)), here + quote.len() - at));
         }
         here += match rest.chars().next() {
             None => return Err(unclosed(at, quote)),
@@ -183,11 +185,7 @@ fn number(rest: &str, at: usize) -> ParseResult<(Kind, usize)> {
     let (length, is_float) = extent(rest);
     let (shown, follows) = (&rest[..length], name(&rest[length..]));
     if follows > 0 {
-        let help = match rest[length..].chars().next() {
-            Some('j' | 'J') => "JSON has no imaginary numbers",
-            Some('x' | 'X' | 'o' | 'O' | 'b' | 'B') if shown == "0" => "write it with decimal digits",
-            _ => "put a space after it",
-        };
+        let help = "write a decimal number, and a blank between it and a name";
         return ill(&rest[..length + follows], help);
     }
     let Some(digits) = without_underscores(shown) else { return ill(shown, "write `_` only between digits") };
@@ -195,14 +193,11 @@ fn number(rest: &str, at: usize) -> ParseResult<(Kind, usize)> {
         return ill(shown, "leave out the leading zeros");
     }
     let number = match is_float {
-        true => digits.parse().ok().and_then(Number::from_f64),
-        false => digits.parse::<u64>().ok().map(Number::from),
+        true => digits.parse().ok().map(Val::Float),
+        false => digits.parse().ok().map(Val::Int),
     };
     match number {
-        Some(number) => Ok((Kind::Literal(Value::Number(number)), length)),
-        None if is_float => {
-            Err(fault(at, format!("{} is too large for a float", quoted(shown)), "write a smaller one"))
-        }
+        Some(number) => Ok((Kind::Literal(number), length)),
         None => {
             let message = format!("{} is too large for a whole number", quoted(shown));
             Err(fault(at, message, "write it as a float, as in `1e40`"))

@@ -1,12 +1,12 @@
 //! The tree of an expression. It contains only supported operations and no code.
 
-use serde_json::Value;
-
 use super::functions::Callable;
+use super::value::Val;
+use crate::expr::truth::Comparison;
 
 /// One part of an expression. A chain of operators of the same rank is one node, so that a long sum is not a deep tree.
 pub(super) enum Node {
-    Literal(Value),
+    Literal(Val),
     Name(String),
     /// A function that is not called: the key of a sort, or a type of `isinstance`.
     Function(&'static Callable),
@@ -19,7 +19,8 @@ pub(super) enum Node {
     Unary(Unary, Box<Node>),
     /// Operators of one rank, from left to right.
     Chain(Box<Node>, Vec<(Operator, Node)>),
-    Choose(Box<Choice>),
+    /// The condition, and the values if it is true and if it is not.
+    Choose(Box<[Node; 3]>),
 }
 
 /// The arguments of a call in their places.
@@ -57,13 +58,6 @@ pub(super) enum Trailer {
     Method(&'static Callable, Arguments),
 }
 
-/// `then if condition else otherwise`.
-pub(super) struct Choice {
-    pub(super) condition: Node,
-    pub(super) then: Node,
-    pub(super) otherwise: Node,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unary {
     Not,
@@ -76,12 +70,7 @@ pub(super) enum Unary {
 pub(super) enum Operator {
     Or,
     And,
-    Equal,
-    Unequal,
-    Less,
-    LessEqual,
-    Greater,
-    GreaterEqual,
+    Compare(Comparison),
     In,
     NotIn,
     Is,
@@ -99,12 +88,12 @@ pub(super) const RANKS: [&[(&str, Operator)]; 5] = [
     &[("or", Operator::Or)],
     &[("and", Operator::And)],
     &[
-        ("==", Operator::Equal),
-        ("!=", Operator::Unequal),
-        ("<", Operator::Less),
-        ("<=", Operator::LessEqual),
-        (">", Operator::Greater),
-        (">=", Operator::GreaterEqual),
+        ("==", Operator::Compare(Comparison::Equal)),
+        ("!=", Operator::Compare(Comparison::Unequal)),
+        ("<", Operator::Compare(Comparison::Less)),
+        ("<=", Operator::Compare(Comparison::LessEqual)),
+        (">", Operator::Compare(Comparison::Greater)),
+        (">=", Operator::Compare(Comparison::GreaterEqual)),
         ("in", Operator::In),
         ("not in", Operator::NotIn),
         ("is not", Operator::IsNot),
