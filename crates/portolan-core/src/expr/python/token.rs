@@ -181,46 +181,31 @@ fn character(rest: &str, at: usize, wanted: usize, read: &mut String) -> ParseRe
 
 /// Reads the decimal number at `at`, and returns its length in bytes.
 fn number(rest: &str, at: usize) -> ParseResult<(Kind, usize)> {
-    let ill = |shown: &str, why: &str| Err(fault(at, format!("{} is not a number", quoted(shown)), why));
-    let (length, is_float) = extent(rest);
-    let (shown, follows) = (&rest[..length], name(&rest[length..]));
-    if follows > 0 {
-        let help = "write a decimal number, and a blank between it and a name";
-        return ill(&rest[..length + follows], help);
-    }
-    let Some(digits) = without_underscores(shown) else { return ill(shown, "write `_` only between digits") };
-    if !is_float && digits.starts_with('0') && digits.contains(|c| c != '0') {
-        return ill(shown, "leave out the leading zeros");
-    }
-    let number = match is_float {
-        true => digits.parse().ok().map(Val::Float),
-        false => digits.parse().ok().map(Val::Int),
-    };
-    match number {
-        Some(number) => Ok((Kind::Literal(number), length)),
-        None => {
-            let message = format!("{} is too large for a whole number", quoted(shown));
-            Err(fault(at, message, "write it as a float, as in `1e40`"))
-        }
-    }
-}
-
-/// Returns the length of a decimal number, and whether it has a point or an exponent.
-fn extent(rest: &str) -> (usize, bool) {
-    let digits = |from: usize| {
+    let run = |from: usize| {
         let rest = &rest[from..];
-        from + rest.find(|c: char| !(c.is_ascii_digit() || c == '_')).unwrap_or(rest.len())
+        from + rest.find(|c: char| !(c.is_alphanumeric() || "_.".contains(c))).unwrap_or(rest.len())
     };
-    let whole = digits(0);
-    let mut end = whole;
-    if rest[end..].starts_with('.') {
-        end = digits(end + 1);
+    let mut end = run(0);
+    if rest[..end].ends_with(['e', 'E']) && rest[end..].starts_with(['+', '-']) {
+        end = run(end + 1);
     }
-    if rest[end..].starts_with(['e', 'E']) {
-        let from = end + 1 + usize::from(rest[end + 1..].starts_with(['+', '-']));
-        if rest[from..].starts_with(|c: char| c.is_ascii_digit()) {
-            end = digits(from);
-        }
+    let shown = &rest[..end];
+    let ill = |why: &str| Err(fault(at, format!("{} is not a number", quoted(shown)), why));
+    let Some(digits) = without_underscores(shown) else { return ill("write `_` only between digits") };
+    if !digits.bytes().all(|b| b.is_ascii_digit() || b".eE+-".contains(&b)) {
+        return ill("write a decimal number, and a blank between it and a name");
     }
-    (end, end > whole)
+    if digits.contains(['.', 'e', 'E']) {
+        return match digits.parse() {
+            Ok(float) => Ok((Kind::Literal(Val::Float(float)), end)),
+            Err(_) => ill("write it as in `1.5e3`"),
+        };
+    }
+    if digits.starts_with('0') && digits.contains(|c| c != '0') {
+        return ill("leave out the leading zeros");
+    }
+    match digits.parse() {
+        Ok(int) => Ok((Kind::Literal(Val::Int(int)), end)),
+        Err(_) => ill("it is too large for a whole number: write it as a float, as in `1e40`"),
+    }
 }
