@@ -36,25 +36,18 @@ fn flags(all: &[(&str, bool)]) -> String {
 
 fn message(message: &Message) -> String {
     match message {
-        Message::Text(word) => format!(" message={}", text(word)),
+        Message::Text(word) => format!(" message={}", word.as_ref().map_or_else(|| "?".to_owned(), text)),
         Message::File(word) => format!(" file={}", text(word)),
-        Message::Stdin(known) => format!(" stdin={}", known.as_ref().map_or_else(|| "?".to_owned(), text)),
         Message::Elsewhere => " message elsewhere".to_owned(),
     }
 }
 
-fn refspecs(all: &[Refspec]) -> String {
-    let spec = |Refspec { source, target, force }: &Refspec| {
-        let plus = if *force { "+" } else { "" };
-        format!(" {plus}{}:{}", source.as_ref().map_or_else(String::new, text), text(target))
-    };
-    all.iter().map(spec).collect()
-}
-
 fn push(push: &Push) -> String {
     let remote = push.remote.as_ref().map_or_else(String::new, |remote| format!(" to {}", text(remote)));
-    let flags = flags(&[("all", push.all), ("tags", push.tags), ("dry-run", push.dry_run)]);
-    format!("push{remote}{}{flags}", refspecs(&push.refspecs))
+    let spec = |Refspec { source, target }: &Refspec| {
+        format!(" {}:{}", source.as_ref().map_or_else(String::new, text), text(target))
+    };
+    format!("push{remote}{}", push.refspecs.iter().map(spec).collect::<String>())
 }
 
 fn switch(given: &Switch) -> String {
@@ -70,29 +63,22 @@ fn switch(given: &Switch) -> String {
 
 fn action(action: &Action) -> String {
     let listed =
-        |name: &str, words: &[Word], flags: String| format!("{name} {}{flags}", texts(words)).trim_end().to_owned();
+        |name: &str, words: &[Word], rest: String| format!("{name} {}{rest}", texts(words)).trim_end().to_owned();
     let to = |to: &Option<Word>| to.as_ref().map_or_else(String::new, |to| format!(" to {}", text(to)));
     match action {
         Action::Reads => "reads".to_owned(),
         Action::Free => "writes nothing that counts".to_owned(),
-        Action::Commit(given) => {
-            let flags = flags(&[("dry-run", given.dry_run)]);
-            format!("commit{flags}{}", given.message.iter().map(message).collect::<String>())
-        }
-        Action::Fetch(given) => format!("fetch{}", refspecs(given)),
+        Action::Commit(given) => format!("commit{}", given.iter().map(message).collect::<String>()),
         Action::Push(given) => push(given),
-        Action::Merge(given) => {
-            let flags = flags(&[("ff-only", given.ff_only), ("squash", given.squash), ("abort", given.abort)]);
-            listed("merge", &given.refs, flags)
+        Action::Pull { sources, targets } => listed(
+            "pull",
+            sources,
+            if targets.is_empty() { String::new() } else { format!(" into {}", texts(targets)) },
+        ),
+        Action::Moves { what, to } => {
+            format!("`{what}`{}", to.as_ref().map_or_else(String::new, |to| format!(" to {}", texts(to))))
         }
-        Action::Pull { from, refspecs: given } => listed("pull", from, refspecs(given)),
-        Action::Replay(given) => {
-            let flags = flags(&[("abort", given.abort), ("no-commit", given.no_commit)]);
-            let branch = given.branch.as_ref().map_or_else(String::new, |branch| format!(" of {}", text(branch)));
-            format!("replay{branch}{flags}")
-        }
-        Action::Reset { target, paths } => listed(&format!("reset{}", to(target)), paths, String::new()),
-        Action::References { verb, names, to: target } => listed(&format!("{verb} references"), names, to(target)),
+        Action::References { what, names, to: target } => listed(&format!("`{what}`"), names, to(target)),
         Action::Switch(given) => switch(given),
         Action::Files { restores, paths } => {
             listed(if *restores { "restore files" } else { "files" }, paths, String::new())
@@ -100,7 +86,6 @@ fn action(action: &Action) -> String {
         Action::Config(given) => {
             format!("config {}={}", given.key, given.value.as_ref().map_or_else(String::new, text))
         }
-        Action::Rewrite(names) => listed("rewrite", names, String::new()),
         Action::NewRepository => "new repository".to_owned(),
         Action::Unknown(name) => format!("unknown {name}").trim_end().to_owned(),
     }
@@ -116,10 +101,10 @@ fn invocation(told: &Invocation) -> String {
     for (key, value) in &told.config {
         let _ = write!(out, " [-c {key}={}]", text(value));
     }
-    if told.hooks.skipped {
+    if told.skips_hooks {
         out.push_str(" [hooks skipped]");
     }
-    if told.hooks.replaced {
+    if told.replaces_hooks {
         out.push_str(" [hooks replaced]");
     }
     if !told.unclear.is_empty() {

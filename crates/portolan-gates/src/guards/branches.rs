@@ -4,74 +4,49 @@
 use super::judged_call::{ActionPlace, CheckedOut, JudgedCall, branch_name};
 use crate::Tool;
 use crate::shell::Word;
-use crate::shell::git::{Action, Invocation, Merge, Push, Refspec, Replay, Switch};
+use crate::shell::git::{Action, Invocation, Push, Refspec, Switch};
 
 /// The effect of a call of git.
 pub(super) enum Effect {
     /// The checked-out branch gets other commits.
-    Current {
-        /// The effect, up to the name of the branch.
-        what: &'static str,
-        /// The command to run instead, if there is a better one than a switch to another branch.
-        better: Option<&'static str>,
-    },
+    Current(&'static str),
     /// Files of the working tree change.
-    Files(&'static str),
+    Files,
     /// An integration branch is written by its name.
     Named(&'static str, String),
     /// The effect cannot be determined.
-    Unknowable(String),
+    Unknowable(&'static str),
     /// A repository whose rules are unknown is written.
     Elsewhere(String),
 }
 
+pub(super) const MERGES: &str = "this would merge into";
+pub(super) const PUSHES: &str = "this would push to";
+
 /// Returns the effects of a call in this place, or none if no guarded branch is affected.
 pub(super) fn effects(judged: &JudgedCall<'_>, invocation: &Invocation, ground: &ActionPlace<'_>) -> Vec<Effect> {
     let look = Look { judged, ground };
-    let current = |what| vec![Effect::Current { what, better: None }];
+    let unless = |own: bool, what| if own { Vec::new() } else { vec![Effect::Current(what)] };
     match &invocation.action {
         Action::Reads | Action::Free | Action::Config(_) | Action::NewRepository | Action::Unknown(_) => Vec::new(),
-        Action::Commit(given) if given.dry_run => Vec::new(),
-        Action::Commit(_) => current("this would commit on"),
-        Action::Fetch(refspecs) => look.fetch(refspecs),
+        Action::Commit(_) => vec![Effect::Current("this would commit on")],
         Action::Push(given) => look.push(given),
-        Action::Merge(Merge { abort: true, .. }) | Action::Replay(Replay { abort: true, .. }) => Vec::new(),
-        Action::Merge(Merge { squash: true, .. }) | Action::Replay(Replay { no_commit: true, .. }) => {
-            vec![Effect::Files("files would change")]
+        Action::Pull { sources, targets } => {
+            let named = targets.iter().flat_map(|name| look.reference("this would move", name, None));
+            named.chain(unless(sources.iter().all(|source| look.follows(source)), MERGES)).collect()
         }
-        Action::Merge(Merge { ff_only, refs, .. }) => match (refs.iter().all(|word| look.follows(word)), ff_only) {
-            (true, true) => Vec::new(),
-            (true, false) => {
-                vec![Effect::Current { what: "this would merge into", better: Some("git merge --ff-only @{u}") }]
-            }
-            (false, _) => current("this would merge into"),
-        },
-        Action::Pull { from, refspecs } => {
-            let own = from.iter().skip(1).all(|word| look.is_present(word));
-            let pulled =
-                (!own).then_some(Effect::Current { what: "this would merge into", better: Some("git pull --ff-only") });
-            look.fetch(refspecs).into_iter().chain(pulled).collect()
+        Action::Moves { what, to } => {
+            unless(to.as_ref().is_some_and(|to| to.iter().all(|state| look.follows(state))), what)
         }
-        Action::Replay(Replay { branch: Some(branch), .. }) => look.named("this would rewrite", branch),
-        Action::Replay(_) => current("this would change the commits on"),
-        Action::Reset { target: Some(target), paths } if paths.is_empty() && !look.follows(target) => {
-            current("this would move")
-        }
-        Action::Reset { .. } => Vec::new(),
         Action::References { names, .. } if look.is_unborn() && names.iter().any(is_head) => Vec::new(),
-        Action::References { verb, names, to } => {
-            names.iter().flat_map(|name| look.reference(verb, name, to.as_ref())).collect()
+        Action::References { what, names, to } => {
+            names.iter().flat_map(|name| look.reference(what, name, to.as_ref())).collect()
         }
         Action::Switch(Switch { force: true, to: Some(to), at, .. }) if !look.is_unborn() => {
-            look.reference("move", to, at.as_ref())
+            look.reference("this would move", to, at.as_ref())
         }
-        Action::Switch(_) => Vec::new(),
-        Action::Files { restores: true, .. } => Vec::new(),
-        Action::Files { .. } => vec![Effect::Files("files would change")],
-        Action::Rewrite(names) if names.is_empty() => {
-            vec![Effect::Named("this would rewrite", "every branch".to_owned())]
-        }
-        Action::Rewrite(names) => names.iter().flat_map(|name| look.reference("write", name, None)).collect(),
+        Action::Switch(_) | Action::Files { restores: true, .. } => Vec::new(),
+        Action::Files { .. } => vec![Effect::Files],
     }
 }
 
@@ -88,39 +63,27 @@ fn is_head(word: &Word) -> bool {
 /// The prefix of `owner/name` by which a tool of a forge's server names the repository that it writes.
 pub const ON_FORGE: &str = "forge://";
 
-const PUSHES: &str = "this would push to";
-const PRESENT: Effect =
-    Effect::Current { what: PUSHES, better: Some("push a branch of your own: git push -u origin HEAD") };
-
 impl Look<'_> {
-    /// Returns the branches that may be checked out here.
-    fn branches(&self) -> impl Iterator<Item = &str> {
-        self.ground.on.iter().filter_map(|on| match on {
-            CheckedOut::Branch(branch) | CheckedOut::Unborn(branch) => Some(branch.as_str()),
-            CheckedOut::Detached | CheckedOut::Unknown | CheckedOut::Outside => None,
-        })
-    }
-
     fn is_unborn(&self) -> bool {
         self.ground.on.iter().all(|on| matches!(on, CheckedOut::Unborn(_)))
     }
 
-    /// Checks whether a name may refer to the remote's state of `branch`.
+    /// Checks whether a name may refer to the remote's state of `branch`, or is that branch itself.
     fn is_of_remote(word: &Word, branch: &str) -> bool {
         let text = word.known().unwrap_or_default();
-        let tracking = text.strip_prefix("refs/remotes/").or_else(|| text.strip_prefix("remotes/")).unwrap_or(text);
-        matches!(text, "@{u}" | "@{upstream}") || tracking.split_once('/').is_some_and(|(_, name)| name == branch)
+        let name = branch_name(text.split(':').next().unwrap_or_default());
+        let tracking = name.strip_prefix("refs/remotes/").or_else(|| name.strip_prefix("remotes/")).unwrap_or(name);
+        matches!(text, "@{u}" | "@{upstream}")
+            || name == branch
+            || tracking.split_once('/').is_some_and(|(_, name)| name == branch)
     }
 
     /// Checks the same for all branches that may be checked out.
     fn follows(&self, word: &Word) -> bool {
-        self.branches().next().is_some() && self.branches().all(|branch| Self::is_of_remote(word, branch))
-    }
-
-    /// Checks whether the pulled branch has the name of the present one.
-    fn is_present(&self, word: &Word) -> bool {
-        let source = word.known().map(|text| branch_name(text.split(':').next().unwrap_or_default()));
-        self.branches().all(|branch| source == Some(branch))
+        self.ground.on.iter().all(|on| match on {
+            CheckedOut::Branch(branch) | CheckedOut::Unborn(branch) => Self::is_of_remote(word, branch),
+            CheckedOut::Detached | CheckedOut::Unknown | CheckedOut::Outside => false,
+        })
     }
 
     /// Returns the effect of writing a branch by name, if that is an integration branch.
@@ -129,62 +92,35 @@ impl Look<'_> {
         name.map(|name| Effect::Named(what, branch_name(name).to_owned())).into_iter().collect()
     }
 
-    fn reference(&self, verb: &str, name: &Word, to: Option<&Word>) -> Vec<Effect> {
-        let what = match verb {
-            "delete" => "this would delete",
-            "rename" => "this would rename",
-            "overwrite" => "this would overwrite",
-            "move" => "this would move",
-            _ => "this would write",
-        };
+    fn reference(&self, what: &'static str, name: &Word, to: Option<&Word>) -> Vec<Effect> {
         match name.known() {
-            _ if is_head(name) => vec![Effect::Current { what, better: None }],
+            _ if is_head(name) => vec![Effect::Current(what)],
             Some(name) if to.is_some_and(|to| Self::is_of_remote(to, branch_name(name))) => Vec::new(),
             _ => self.named(what, name),
         }
     }
 
-    /// Returns the effects of fetching into a branch by name, except from the branch of the same name.
-    fn fetch(&self, refspecs: &[Refspec]) -> Vec<Effect> {
-        let same = |refspec: &&Refspec| {
-            let source = refspec.source.as_ref().and_then(Word::known).map(branch_name);
-            source == refspec.target.known().map(branch_name) && !refspec.force
-        };
-        refspecs
-            .iter()
-            .filter(|refspec| !same(refspec))
-            .flat_map(|it| self.named("this would move", &it.target))
-            .collect()
-    }
-
     /// Returns the effects of a push on the other side. All remotes count alike: a branch of that name is an
     /// integration branch.
     fn push(&self, given: &Push) -> Vec<Effect> {
-        if given.dry_run {
-            return Vec::new();
-        }
-        if given.all {
-            return vec![Effect::Named(PUSHES, "every branch".to_owned())];
-        }
         if let Some(repository) = self.another(given) {
             return given.refspecs.iter().filter_map(|refspec| self.abroad(repository, refspec)).collect();
         }
         if given.refspecs.is_empty() {
-            return if given.tags { Vec::new() } else { vec![PRESENT] };
+            return vec![Effect::Current(PUSHES)];
         }
         given.refspecs.iter().flat_map(|refspec| self.sent(refspec)).collect()
     }
 
     fn sent(&self, refspec: &Refspec) -> Vec<Effect> {
         let what = if refspec.source.is_some() { PUSHES } else { "this would delete the remote branch" };
-        let unknown = |what: &str| vec![Effect::Unknowable(what.to_owned())];
         match refspec.target.known() {
             // It goes to the checked-out branch.
-            None if refspec.source.as_ref().is_some_and(is_head) => vec![PRESENT],
-            None => unknown("the branch that it writes is known only at run time"),
-            Some(":") => vec![Effect::Named(what, "every branch that both sides have".to_owned())],
-            Some("HEAD" | "@") => unknown("it is unclear which branch `HEAD` refers to on the other side"),
-            Some(target) if target.starts_with('^') => Vec::new(),
+            None if refspec.source.as_ref().is_some_and(is_head) => vec![Effect::Current(PUSHES)],
+            None => vec![Effect::Unknowable("the branch that it writes is known only at run time")],
+            Some("HEAD" | "@") => {
+                vec![Effect::Unknowable("it is unclear which branch `HEAD` refers to on the other side")]
+            }
             Some(_) => self.named(what, &refspec.target),
         }
     }

@@ -2,7 +2,7 @@
 //! them, and files of the gates are among these. `git maintenance` and `scalar` change a person's git settings.
 
 use super::finding::Finding;
-use super::judged_call::{CommandCall, JudgedCall, operands, subcommand};
+use super::judged_call::{CommandCall, JudgedCall, operands};
 use super::named_paths;
 use crate::shell::Word;
 
@@ -12,8 +12,8 @@ pub(super) fn look(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Fi
         let verb = call.command.words.iter().skip(1).find_map(Word::known).unwrap_or_default();
         return (!matches!(verb, "list" | "version" | "help" | "diagnose" | "")).then(|| settings(judged, "scalar"));
     }
-    call.git.as_ref()?;
-    let (name, arguments) = subcommand(call.command)?;
+    let call = call.git.as_ref()?;
+    let (name, arguments) = (call.name.as_str(), call.arguments.as_slice());
     let verb = operands(arguments).next().and_then(Word::known).unwrap_or_default();
     match name {
         "clean" => cleaned(arguments),

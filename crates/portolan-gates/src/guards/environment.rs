@@ -21,7 +21,7 @@ fn configured(call: &CommandCall<'_>) -> Option<Finding> {
     let sets =
         |name: &str| (name.starts_with("GIT_CONFIG") && name != "GIT_CONFIG_NOSYSTEM") || name == "GIT_EXEC_PATH";
     let command = call.command;
-    let given = call.set().find(|given| sets(&given.name))?;
+    let given = call.command.set().find(|given| sets(&given.name))?;
     let program = command.program().filter(|program| !matches!(*program, "export" | "declare" | "unset" | "echo"))?;
     // Calls of git itself are judged with their variables.
     if call.git.is_some() {
@@ -34,10 +34,16 @@ fn configured(call: &CommandCall<'_>) -> Option<Finding> {
 /// Reports a text or a library that runs first in every program that the command starts, or a repository for them.
 fn started(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     let first = call.command.words.first()?.known()?;
-    let starts = shell::starts_others(first);
+    let starts = call.command.program().is_some_and(|program| !shell::is_inert(program)) && call.git.is_none();
     let reaches = |given: &&Assignment| {
         let value = given.value.known();
         match given.name.as_str() {
+            "PROMPT_COMMAND" => true,
+            // A shell expands its prompts.
+            name if name.starts_with("PS") || name.ends_with("PROMPT") => {
+                value.is_none_or(|value| value.contains(['$', '`']))
+            }
+            name if name.starts_with("BASH_FUNC_") => true,
             "BASH_ENV" => starts && value != Some(""),
             // Other variables have this name as well: `ENV=test`.
             "ENV" => starts && value.is_none_or(|value| value.contains('/')),
@@ -46,7 +52,7 @@ fn started(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
             _ => false,
         }
     };
-    let name = &call.set().find(reaches)?.name;
+    let name = &call.command.set().find(reaches)?.name;
     Some(Finding::ask(judged, "", format!("`{name}` changes what `{first}` and every program that it starts do")))
 }
 
@@ -80,7 +86,7 @@ fn shadowed(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> 
     }
     let program = command.program().filter(|program| shell::lists(PROGRAMS, program))?;
     let reads = call.git.as_ref().is_some_and(|invocation| matches!(invocation.action, Action::Reads));
-    (call.sets("PATH") && !reads).then(|| {
+    (call.command.set().any(|given| given.name == "PATH") && !reads).then(|| {
         Finding::ask(judged, "", format!("which `{program}` runs depends on the `PATH` that is set before it"))
     })
 }

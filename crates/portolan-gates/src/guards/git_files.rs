@@ -41,7 +41,7 @@ pub(super) fn look(judged: &JudgedCall<'_>, invocation: &Invocation) -> Option<F
     }
     let unknown = invocation.action == Action::Free
         && invocation.places.iter().any(|path| path.known().is_none())
-        && invocation.updates;
+        && invocation.name == "update-index";
     let (tree, paths) = match &invocation.takes {
         Some((tree, paths)) if !is_present(judged, tree) => (tree.known().unwrap_or("a tree"), &paths[..]),
         _ if unknown => ("its input", &[][..]),

@@ -10,11 +10,11 @@ pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (at, call, invocation) in judged.git() {
         let rule = if matches!(invocation.action, Action::Commit(_)) { "I-6" } else { "I-2" };
-        if invocation.hooks.skipped {
+        if invocation.skips_hooks {
             let block = Finding::block(rule, "`--no-verify` skips the hooks that check it");
             found.push(block.remedy("run it again without `--no-verify`").at(at));
         }
-        if invocation.hooks.replaced && invocation.action != Action::Reads {
+        if invocation.replaces_hooks && invocation.action != Action::Reads {
             found.push(replaced(judged, rule, call.command, invocation).at(at));
         }
     }

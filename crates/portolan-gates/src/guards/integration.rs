@@ -128,38 +128,32 @@ fn calls(judged: &JudgedCall<'_>, at: usize, command: &Command, invocation: &Inv
 }
 
 fn finding(judged: &JudgedCall<'_>, on: &[CheckedOut], effect: Effect) -> Finding {
-    match effect {
-        Effect::Current { what, better } => match integration(judged, on) {
-            Some(branch) => {
-                let block =
-                    Finding::block("I-2", format!("{what} `{branch}`, which accepts changes through review only"));
-                match better {
-                    Some(better) => block.remedy(better),
-                    None => block.remedies(own_branch(judged)),
-                }
-            }
-            None if on.contains(&CheckedOut::Unknown) => {
-                Finding::ask(judged, "I-2", format!("{what} a branch that is known only at run time"))
-            }
-            None => Finding::allow("I-2", format!("{what} no integration branch")),
-        },
-        Effect::Files(what) => match integration(judged, on) {
-            Some(branch) => {
-                Finding::block("I-1", format!("{what} while `{branch}` is checked out")).remedies(own_branch(judged))
-            }
-            None if on.contains(&CheckedOut::Unknown) => {
-                Finding::ask(judged, "I-1", format!("{what} on a branch that is known only at run time"))
-            }
-            None => Finding::allow("I-1", format!("{what}, but not on an integration branch")),
-        },
+    let (rule, what) = match effect {
+        Effect::Current(what) => ("I-2", what),
+        Effect::Files => ("I-1", "this would change files on"),
         Effect::Named(what, branch) => {
-            Finding::block("I-2", format!("{what} `{branch}`, which accepts changes through review only"))
-                .remedies(own_branch(judged))
+            let reason = format!("{what} `{branch}`, which accepts changes through review only");
+            return Finding::block("I-2", reason).remedies(own_branch(judged));
         }
-        Effect::Unknowable(what) => Finding::ask(judged, "I-2", what),
+        Effect::Unknowable(what) => return Finding::ask(judged, "I-2", what),
         Effect::Elsewhere(what) => {
             let decision = if judged.guidelines.strict { Decision::Block } else { Decision::Ask };
-            Finding::new(decision, "I-2", what).remedy("ask the person whom you work for to do it")
+            return Finding::new(decision, "I-2", what).remedy("ask the person whom you work for to do it");
         }
+    };
+    match integration(judged, on) {
+        Some(branch) => {
+            let reason = format!("{what} `{branch}`, which accepts changes through review only");
+            let block = Finding::block(rule, reason);
+            match what {
+                branches::MERGES => block.remedy("git pull --ff-only"),
+                branches::PUSHES => block.remedy("push a branch of your own: git push -u origin HEAD"),
+                _ => block.remedies(own_branch(judged)),
+            }
+        }
+        None if on.contains(&CheckedOut::Unknown) => {
+            Finding::ask(judged, rule, format!("{what} a branch that is known only at run time"))
+        }
+        None => Finding::allow(rule, format!("{what} no integration branch")),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::finding::Finding;
 use super::judged_call::{self, CheckedOut, JudgedCall};
-use crate::shell::git::{Action, CommitCall, Invocation, Message};
+use crate::shell::git::{Action, Invocation, Message};
 use crate::tracked::TrackedIssue;
 
 const RULE: &str = "I-8";
@@ -15,14 +15,14 @@ pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (at, _, invocation) in judged.git() {
         let Action::Commit(commit) = &invocation.action else { continue };
-        if !commit.dry_run && !judged.grounds(at, invocation).iter().all(|ground| ground.on == [CheckedOut::Outside]) {
+        if !judged.grounds(at, invocation).iter().all(|ground| ground.on == [CheckedOut::Outside]) {
             found.push(finding(judged, invocation, commit).at(at));
         }
     }
     found
 }
 
-fn finding(judged: &JudgedCall<'_>, invocation: &Invocation, commit: &CommitCall) -> Finding {
+fn finding(judged: &JudgedCall<'_>, invocation: &Invocation, commit: &[Message]) -> Finding {
     let Some(text) = message(judged, invocation, commit) else {
         return Finding::allow(RULE, "the message is not visible yet; it is checked when git has it");
     };
@@ -41,10 +41,9 @@ fn finding(judged: &JudgedCall<'_>, invocation: &Invocation, commit: &CommitCall
 }
 
 /// Returns the whole message, if all of it is known.
-fn message(judged: &JudgedCall<'_>, invocation: &Invocation, commit: &CommitCall) -> Option<String> {
+fn message(judged: &JudgedCall<'_>, invocation: &Invocation, commit: &[Message]) -> Option<String> {
     let part = |message: &Message| match message {
-        Message::Text(word) => word.known().map(str::to_owned),
-        Message::Stdin(word) => word.as_ref().and_then(|word| word.known()).map(str::to_owned),
+        Message::Text(word) => word.as_ref().and_then(|word| word.known()).map(str::to_owned),
         Message::File(file) => {
             let folders = judged_call::folders(&judged.intent.folder, invocation);
             let [Some(folder)] = &folders[..] else { return None };
@@ -52,6 +51,6 @@ fn message(judged: &JudgedCall<'_>, invocation: &Invocation, commit: &CommitCall
         }
         Message::Elsewhere => None,
     };
-    let parts: Option<Vec<String>> = commit.message.iter().map(part).collect();
+    let parts: Option<Vec<String>> = commit.iter().map(part).collect();
     parts.filter(|parts| !parts.is_empty()).map(|parts| parts.join("\n\n"))
 }

@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use super::context::{GuardContext, Place, Worktree, WorktreeHead};
 use super::named_paths;
 use crate::shell::git::{self, Action, Invocation, Switch};
-use crate::shell::{Assignment, Command, Reading, Word};
+use crate::shell::{Command, Reading, Word};
 use crate::{Guidelines, Intent, Tool};
 
 /// A tool call to be judged.
@@ -35,17 +35,6 @@ const MAX_SWITCHES: usize = 64;
 pub(super) struct CommandCall<'a> {
     pub(super) command: &'a Command,
     pub(super) git: Option<Invocation>,
-}
-
-impl CommandCall<'_> {
-    /// Returns every variable that is set when it runs.
-    pub(super) fn set(&self) -> impl Iterator<Item = &Assignment> {
-        self.command.carried.iter().chain(&self.command.assignments)
-    }
-
-    pub(super) fn sets(&self, name: &str) -> bool {
-        self.set().any(|given| given.name == name)
-    }
 }
 
 /// What may be checked out in a place.
@@ -79,7 +68,7 @@ impl<'a> JudgedCall<'a> {
         let call = |command| CommandCall { command, git: git::invocation(command) };
         let calls: Vec<CommandCall<'_>> = reading.commands.iter().map(call).collect();
         let (switches, loops) = (Vec::new(), loops(intent));
-        let sets_path = calls.iter().any(|call| call.sets("PATH"));
+        let sets_path = calls.iter().any(|call| call.command.set().any(|given| given.name == "PATH"));
         let (named, part_named) = (OnceCell::new(), OnceCell::new());
         let mut judged =
             JudgedCall { intent, reading, scene, guidelines, calls, switches, loops, sets_path, named, part_named };
@@ -98,10 +87,7 @@ impl<'a> JudgedCall<'a> {
 
     /// Checks whether the text clones repositories.
     pub(super) fn clones(&self) -> bool {
-        self.git().any(|(_, call, invocation)| {
-            invocation.action == Action::NewRepository
-                && subcommand(call.command).is_some_and(|(name, _)| name == "clone")
-        })
+        self.git().any(|(_, _, invocation)| invocation.name == "clone")
     }
 
     /// Returns the paths that an edit names.
@@ -189,26 +175,26 @@ impl<'a> JudgedCall<'a> {
         if self.switches.len() > MAX_SWITCHES {
             return vec![present(worktree), CheckedOut::Unknown];
         }
-        let mut on = vec![present(worktree)];
-        let mut last = None;
-        for before in command.after.iter() {
-            let Some(invocation) = git::invocation(before) else { continue };
-            if let (Some(next), true) = (self.switched(&invocation), self.surely_in(&invocation, worktree)) {
-                on = vec![next];
-                last = Some(before);
-            }
-        }
-        let is = |at: &usize, other: &Command| same(self.calls[*at].command, other);
-        let last = last.and_then(|last| self.switches.iter().map(|(at, _)| *at).find(|at| is(at, last)));
+        let after = command.after.as_deref();
+        let is_after = |other: &Command| {
+            after.is_some_and(|after| {
+                (&after.words, &after.folders, after.text) == (&other.words, &other.folders, other.text)
+            })
+        };
+        let sure = self.switches.iter().rfind(|(other, _)| {
+            let surely = self.calls[*other].git.as_ref().is_some_and(|call| self.is_in(call, worktree, false));
+            is_after(self.calls[*other].command) && surely
+        });
+        let mut on = vec![sure.map_or_else(|| present(worktree), |(_, next)| next.clone())];
         for (other, next) in &self.switches {
             let call = &self.calls[*other];
-            let Some(invocation) = &call.git else { continue };
-            let known = command.after.iter().any(|before| same(before, call.command));
-            let over = last.is_some_and(|last| *other < last && call.command.level == self.calls[last].command.level);
-            let apart = call.command.level > 0 || command.level > 0;
-            let later = call.command.after.iter().any(|before| same(before, command))
-                || (*other >= at && !apart && !self.loops);
-            if !known && !over && !later && *other != at && self.maybe_in(invocation, worktree) && !on.contains(next) {
+            let same_text = call.command.text == command.text;
+            // What came before a switch that has happened is over.
+            let over =
+                sure.is_some_and(|(sure, _)| other <= sure && self.calls[*sure].command.text == call.command.text);
+            let later = *other >= at && same_text && !self.loops;
+            let may = call.git.as_ref().is_some_and(|call| self.is_in(call, worktree, true));
+            if !over && !later && *other != at && may && !on.contains(next) {
                 on.push(next.clone());
             }
         }
@@ -238,21 +224,14 @@ impl<'a> JudgedCall<'a> {
             || self.guidelines.branches.prefixes.iter().any(|known| name.starts_with(known))
     }
 
-    fn surely_in(&self, invocation: &Invocation, worktree: &Worktree) -> bool {
+    /// Checks whether a call surely works in this worktree, or whether it may.
+    fn is_in(&self, invocation: &Invocation, worktree: &Worktree, may: bool) -> bool {
         let folders = folders(&self.intent.folder, invocation);
-        folders.iter().all(|folder| self.root(folder.as_deref()) == Some(&worktree.root)) && !folders.is_empty()
-    }
-
-    fn maybe_in(&self, invocation: &Invocation, worktree: &Worktree) -> bool {
-        let folders = folders(&self.intent.folder, invocation);
-        folders.iter().any(|folder| match self.root(folder.as_deref()) {
-            Some(root) => *root == worktree.root,
-            None => folder.as_deref().and_then(|folder| self.place(folder)).is_none(),
-        })
-    }
-
-    fn root(&self, folder: Option<&str>) -> Option<&'a String> {
-        self.place(folder?)?.worktree.as_deref().map(|worktree| &worktree.root)
+        let mut inside = folders.iter().map(|folder| {
+            let place = folder.as_deref().and_then(|folder| self.place(folder));
+            place.map(|place| place.worktree.as_deref().is_some_and(|other| other.root == worktree.root))
+        });
+        if may { inside.any(|inside| inside != Some(false)) } else { inside.all(|inside| inside == Some(true)) }
     }
 }
 
@@ -280,10 +259,6 @@ fn loops(intent: &Intent) -> bool {
 pub(super) fn is_in(path: &str, folder: &str) -> bool {
     let rest = path.strip_prefix(folder.trim_end_matches('/'));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-fn same(one: &Command, other: &Command) -> bool {
-    one.words == other.words && one.folders == other.folders && one.level == other.level
 }
 
 /// Returns every folder that a call of git may work in; `None` for one that is known only at run time.
@@ -347,31 +322,9 @@ pub(super) fn branch_name(reference: &str) -> &str {
     name.unwrap_or(reference)
 }
 
-/// Returns the subcommand of a call of git and its arguments, if they can be determined.
-pub(super) fn subcommand(command: &Command) -> Option<(&str, &[Word])> {
-    let program = command.program()?;
-    if let Some(name) = program.strip_prefix("git-") {
-        return Some((name, &command.words[1..]));
-    }
-    let mut at = 1;
-    while let Some(word) = command.words.get(at) {
-        match word.known()? {
-            "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--config-env" | "--attr-source" => at += 2,
-            option if option.starts_with('-') => at += 1,
-            name => return Some((name, &command.words[at + 1..])),
-        }
-    }
-    None
-}
-
 /// Returns the arguments that are not options.
 pub(super) fn operands(arguments: &[Word]) -> impl Iterator<Item = &Word> {
     arguments.iter().filter(|word| !word.known().is_some_and(|text| text.starts_with('-')))
-}
-
-/// Checks whether one of the words is this option, alone or with a value after `=`.
-pub(super) fn has(arguments: &[Word], option: &str) -> bool {
-    arguments.iter().filter_map(Word::known).any(|word| word.split('=').next() == Some(option))
 }
 
 #[cfg(test)]

@@ -103,16 +103,16 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> FactRequest {
         let Some(invocation) = git::invocation(command) else { continue };
         wanted.paths.extend(git_files::touched(&intent.folder, &invocation).into_iter().flatten());
         let folders = judged_call::folders(&intent.folder, &invocation);
-        if let Action::Commit(commit) = &invocation.action {
-            wanted.typecheck |= !commit.dry_run;
-            for message in &commit.message {
+        if let Action::Commit(messages) = &invocation.action {
+            wanted.typecheck = true;
+            for message in messages {
                 let Message::File(file) = message else { continue };
                 wanted
                     .messages
                     .extend(folders.iter().flatten().filter_map(|folder| judged_call::absolute(folder, file)));
             }
         }
-        wanted.typecheck |= typecheck::past_the_check(command, &invocation).is_some();
+        wanted.typecheck |= typecheck::past_the_check(&invocation).is_some();
         wanted.aliases |= matches!(&invocation.action, Action::Unknown(name) if !name.is_empty());
         wanted.folders.extend(folders.into_iter().flatten());
     }

@@ -1,8 +1,8 @@
 //! Paths that a command names without being known to write them: the arguments of programs that are not known to only
 //! read, the texts of interpreters, and patterns of files.
 
-use super::judged_call::{self, seen_from};
-use crate::shell::{self, Command, Word};
+use super::judged_call::seen_from;
+use crate::shell::{self, Command, Word, git};
 use crate::{holds_protected, is_protected, may_be_protected};
 
 /// Subcommands of git that have many ways to name the files that they write.
@@ -11,9 +11,6 @@ const OF_GIT: &str = "bugreport bundle config credential-store daemon diagnose f
 
 /// Programs that may read their settings from standard input.
 const SET_BY_INPUT: [&str; 2] = ["curl", "wget"];
-
-/// Programs besides interpreters whose arguments or input determine what they write.
-const SCRIPTED: &str = "sed gsed ed ex vi vim nvim emacs sqlite3 patch parallel";
 
 /// Splits a pattern into its literal folder and the rest.
 pub(super) fn split(pattern: &str) -> (&str, &str) {
@@ -53,8 +50,8 @@ pub(super) fn seen(from: &str, command: &Command, path: &str) -> Vec<String> {
 pub(super) fn arguments(command: &Command) -> Vec<String> {
     const LONGEST: usize = 512;
     let mut found = Vec::new();
-    let verb = judged_call::subcommand(command).map_or("", |(verb, _)| verb);
-    if !shell::lists(OF_GIT, verb) && command.program().is_none_or(shell::writes_are_known) {
+    let by_git = git::invocation(command).is_some_and(|call| shell::lists(OF_GIT, &call.name));
+    if !by_git && command.program().is_none_or(shell::writes_are_known) {
         return found;
     }
     let mut left_out = false;
@@ -83,13 +80,13 @@ fn leaves_out(text: &str) -> bool {
     text.starts_with("--") && (text.contains("exclude") || text.contains("ignore"))
 }
 
-/// Returns a protected path in a text that an interpreter runs.
+/// Returns a protected path in a text that a program runs.
 pub(super) fn in_program(command: &Command) -> Option<String> {
     let program = command.program()?;
     let applies = program == "git" && command.words.iter().any(|word| matches!(word.known(), Some("apply" | "am")));
-    let language = shell::is_interpreter(program) || shell::lists(SCRIPTED, program);
-    let words = command.words.iter().skip(1).filter(|_| language);
-    let input = command.stdin.iter().filter(|_| language || applies || SET_BY_INPUT.contains(&program));
+    let runs = !shell::is_inert(program) && !matches!(program, "git" | "ssh");
+    let words = command.words.iter().skip(1).filter(|_| runs);
+    let input = command.stdin.iter().filter(|_| runs || applies || SET_BY_INPUT.contains(&program));
     // An argument that is only a path is read or edited, and is inspected as such.
     let texts = words.filter_map(Word::known).filter(|text| text.contains([' ', '\'', '"', '(', '\n']));
     texts.chain(input.filter_map(Word::known)).find_map(named)

@@ -1,6 +1,5 @@
 //! Commands that are known to change nothing, so that nothing has to be inspected after them.
 
-use super::judged_call;
 use crate::shell::git::{self, Action};
 use crate::shell::{self, Command, Reading, Word};
 
@@ -56,8 +55,7 @@ fn git_reads(command: &Command, arguments: &[&str]) -> bool {
     let Some(invocation) = git::invocation(command) else { return false };
     let here = invocation.git_dir.is_none() && invocation.work_tree.is_none() && invocation.index_file.is_none();
     let plain = here && invocation.config.is_empty() && invocation.unclear.is_empty() && !arguments.iter().any(runs);
-    let subcommand = judged_call::subcommand(command).map_or("version", |(name, _)| name);
-    plain && matches!(invocation.action, Action::Reads) && shell::lists(GIT, subcommand)
+    plain && matches!(invocation.action, Action::Reads) && shell::lists(GIT, &invocation.name)
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ const TAKES: [&str; 7] = ["rm", "mv", "rmdir", "shred", "find", "chattr", "mount
 /// Returns how a program treats folders.
 fn takes(call: &CommandCall<'_>) -> Takes {
     let program = call.command.program().unwrap_or_default();
-    let by_git = judged_call::subcommand(call.command).map_or("", |(name, _)| name);
+    let by_git = call.git.as_ref().map_or("", |call| call.name.as_str());
     match program {
         "rm" | "mv" | "rmdir" | "shred" => Takes::Everything,
         // A hook with more permissions is still a hook.
@@ -57,11 +57,7 @@ fn takes(call: &CommandCall<'_>) -> Takes {
         "rsync" if call.command.words.iter().any(|word| word.known().is_some_and(|text| text.starts_with("--del"))) => {
             Takes::Everything
         }
-        _ if by_git == "rm"
-            && judged_call::subcommand(call.command).is_some_and(|(_, words)| judged_call::has(words, "--cached")) =>
-        {
-            Takes::Named
-        }
+        _ if by_git == "rm" && call.command.words.iter().any(|word| word.known() == Some("--cached")) => Takes::Named,
         _ if matches!(by_git, "rm" | "mv") => Takes::Everything,
         _ if TAKES.contains(&program) => Takes::Folders,
         "ln" | "install" => Takes::Named,

@@ -4,9 +4,9 @@
 
 use super::context::TypecheckVerdict;
 use super::finding::Finding;
-use super::judged_call::{self, CheckedOut, JudgedCall};
+use super::judged_call::{CheckedOut, JudgedCall};
+use crate::shell::Word;
 use crate::shell::git::{Action, Invocation};
-use crate::shell::{Command, Word};
 
 const RULE: &str = "I-6";
 
@@ -16,10 +16,9 @@ const MAKING: [&str; 9] =
 
 pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (at, call, invocation) in judged.git() {
-        let commits = matches!(&invocation.action, Action::Commit(commit) if !commit.dry_run);
-        let unseen = past_the_check(call.command, invocation)
-            .filter(|_| judged.scene.typecheck != TypecheckVerdict::NotConfigured);
+    for (at, _, invocation) in judged.git() {
+        let commits = matches!(&invocation.action, Action::Commit(_));
+        let unseen = past_the_check(invocation).filter(|_| judged.scene.typecheck != TypecheckVerdict::NotConfigured);
         if (!commits && unseen.is_none())
             || judged.grounds(at, invocation).iter().all(|ground| ground.on == [CheckedOut::Outside])
         {
@@ -38,9 +37,9 @@ pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
 }
 
 /// Returns the content that a call would commit without the check, if any.
-pub(super) fn past_the_check(command: &Command, invocation: &Invocation) -> Option<String> {
-    let (name, arguments) = judged_call::subcommand(command)?;
-    let words = || arguments.iter().filter_map(Word::known);
+pub(super) fn past_the_check(invocation: &Invocation) -> Option<String> {
+    let name = invocation.name.as_str();
+    let words = || invocation.arguments.iter().filter_map(Word::known);
     if MAKING.contains(&name) {
         let goes_on = words().any(|word| matches!(word, "--abort" | "--quit" | "--show-current-patch"));
         return (!goes_on).then(|| format!("the input of `git {name}`"));

@@ -20,7 +20,6 @@
 use super::finding::Finding;
 use super::interpreters;
 use super::judged_call::{CheckedOut, JudgedCall};
-use crate::Decision;
 use crate::shell::git::{Action, Invocation};
 use crate::shell::{Doubt, Why};
 
@@ -35,50 +34,19 @@ pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
 
 fn doubt(judged: &JudgedCall<'_>, given: &Doubt) -> Finding {
     let what = &given.what;
-    let (decision, reason) = match given.why {
-        Why::TooLong => (Decision::Ask, "the command is too long to be read".to_owned()),
-        Why::TooDeep => (Decision::Ask, "the command is nested too deeply to be read".to_owned()),
-        Why::Hidden => (Decision::Ask, format!("a command may hide in `{what}`")),
-        Why::Unparsed => (Decision::Ask, format!("`{what}` cannot be parsed as a shell command")),
-        Why::DynamicCommand => (Decision::Ask, format!("which program `{what}` runs is known only at run time")),
-        Why::DynamicText => (Decision::Ask, format!("what `{what}` runs is known only at run time")),
-        Why::Redefined => (Decision::Ask, format!("after `{what}`, a name may mean something else")),
-        Why::UnknownOption => (Decision::Ask, format!("which program `{what}` starts is unclear")),
-        Why::AliasLoop => (Decision::Ask, format!("the git alias `{what}` never terminates")),
-        Why::Script if is_file(what) => {
-            (Decision::Allow, format!("`{what}` is a script; its effects are detected afterwards"))
-        }
-        Why::Script => (Decision::Ask, format!("`{what}` runs a text that cannot be inspected")),
-        Why::RunsPrograms => {
-            (Decision::Allow, format!("`{what}` runs other programs; their effects are detected afterwards"))
-        }
+    let reason = match given.why {
+        Why::TooLong => "the command is too long to be read".to_owned(),
+        Why::TooDeep => "the command is nested too deeply to be read".to_owned(),
+        Why::Hidden => format!("a command may hide in `{what}`"),
+        Why::Unparsed => format!("`{what}` cannot be parsed as a shell command"),
+        Why::DynamicCommand => format!("which program `{what}` runs is known only at run time"),
+        Why::DynamicText => format!("what `{what}` runs is known only at run time"),
+        Why::Redefined => format!("after `{what}`, a name may mean something else"),
+        Why::UnknownOption => format!("which program `{what}` starts is unclear"),
+        Why::Alias => format!("what the git alias `{what}` means is unclear"),
+        Why::Script => format!("`{what}` runs a text that cannot be inspected"),
     };
-    match decision {
-        Decision::Allow => Finding::allow("", reason),
-        Decision::Ask | Decision::Block => Finding::ask(judged, "", reason),
-    }
-}
-
-const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash"];
-
-/// Checks whether a script is a file with a name: `bash x.sh`, `./x`, `. x`; not `bash`, `sh -s`, `. ?`.
-fn is_file(what: &str) -> bool {
-    let mut words = what.split(' ');
-    let program = words.next().unwrap_or_default();
-    let name = program.rsplit('/').next().unwrap_or_default();
-    if !SHELLS.contains(&name) && !matches!(name, "." | "source") {
-        return !program.contains('?');
-    }
-    let options: Vec<&str> = words.clone().take_while(|word| word.starts_with(['-', '+'])).collect();
-    let script = words.nth(options.len());
-    let reads_input = options.iter().any(|option| !option.starts_with("--") && option.contains('s'));
-    !reads_input && script.is_some_and(|script| !script.contains('?') && !is_input(script))
-}
-
-/// Checks whether a path leads to an open file of a process: `/dev/stdin`, `//dev/fd/3`, `../proc/self/fd/0`.
-fn is_input(path: &str) -> bool {
-    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | "." | "..")).collect();
-    path.contains('/') && matches!(parts.first(), Some(&"dev" | &"proc"))
+    Finding::ask(judged, "", reason)
 }
 
 fn unclear(judged: &JudgedCall<'_>, at: usize, invocation: &Invocation) -> Option<Finding> {
@@ -87,7 +55,11 @@ fn unclear(judged: &JudgedCall<'_>, at: usize, invocation: &Invocation) -> Optio
             Some(Finding::ask(judged, "", "the git command is known only at run time"))
         }
         Action::Unknown(name) => Some(unknown(judged, at, invocation, name)),
-        Action::Reads | Action::Free | Action::Files { .. } | Action::NewRepository => None,
+        Action::Reads | Action::Free | Action::Files { .. } | Action::NewRepository
+            if invocation.unclear.iter().all(|what| what == "?") =>
+        {
+            None
+        }
         _ if invocation.unclear.is_empty() => None,
         _ => Some(Finding::ask(
             judged,

@@ -27,7 +27,7 @@ mod wrap;
 mod writes;
 
 pub use git::alias::expand;
-pub(crate) use programs::{is_inert, is_interpreter, lists, only_prints, starts_others, writes_are_known};
+pub(crate) use programs::{is_inert, is_interpreter, lists, only_prints, writes_are_known};
 pub(crate) use writes::links;
 
 /// The longest text that is read, in bytes.
@@ -98,11 +98,11 @@ pub struct Command {
     pub fills: Vec<Fill>,
     /// Its standard input, if the text contains it: a heredoc or a here-string.
     pub stdin: Option<Word>,
-    /// The calls of git that have succeeded when it runs, in order: those before it in a chain of `&&`.
-    pub after: Arc<Vec<Command>>,
-    /// The nesting level of its text, 0 for the given one. Commands of nested texts come after all commands of this
-    /// text, whenever they run.
-    pub level: usize,
+    /// The last switch of branches that has succeeded when it runs: one before it in a chain of `&&`.
+    pub after: Option<Arc<Command>>,
+    /// The number of its text, 0 for the given one. Commands of nested texts come after all commands of this text,
+    /// whenever they run.
+    pub text: usize,
 }
 
 impl Command {
@@ -110,6 +110,11 @@ impl Command {
     #[must_use]
     pub fn program(&self) -> Option<&str> {
         self.words.first().and_then(Word::known).map(programs::base_name)
+    }
+
+    /// Returns every variable that is set when it runs.
+    pub fn set(&self) -> impl Iterator<Item = &Assignment> {
+        self.carried.iter().chain(&self.assignments)
     }
 }
 
@@ -146,16 +151,14 @@ pub enum Why {
     DynamicCommand,
     /// A text to be run is known only at run time.
     DynamicText,
-    /// A file or standard input is run as a script.
+    /// Standard input, or a file without a name, is run as a script.
     Script,
-    /// The program runs other programs, named by a file or its own language: `make`, `npm run`, `python`.
-    RunsPrograms,
     /// An option of a program that starts others is unknown.
     UnknownOption,
     /// A name may have another meaning from here on: `alias`, `enable`, `hash -p`.
     Redefined,
-    /// A git alias leads back to itself, or through too many others.
-    AliasLoop,
+    /// A git alias leads back to itself, is not only words, or is set by the text.
+    Alias,
 }
 
 /// Everything that a text would run.

@@ -21,13 +21,6 @@ const LED: &str = ". dd ed emacs eval ex fd fdfind find gfind git gsed less man 
 /// Programs that run nothing that their arguments name, but may write it.
 const INERT: &str = "apt apt-get brew code curl dnf gh glab hub notify-send pgrep pkill say tea wget yq";
 
-/// Programs that run others, named by a file, the network or their own language.
-const RUNNERS: &str = "act ant asdf bazel bundle bunx bwrap cargo cmake composer csh ctest direnv docker dotnet emacs entr ex \
-    firejail fish gdb gh git-lfs glab gmake go gradle gradlew hg hub husky irb java jj julia just kubectl lazygit lefthook \
-    lint-staged make meson mise mvn ninja nix nix-build nix-shell nox npm npx nvim parallel perf pip pipx pnpm podman poetry \
-    pre-commit pwsh pytest rake rscript sbt scons screen setarch sl ssh start-stop-daemon swift task tcsh tig tmux tox uv uvx \
-    vagrant valgrind vi vim watchexec yarn";
-
 /// Interpreters, whose arguments or input are a program.
 const INTERPRETERS: &str =
     "awk bun deno expect gawk lua luajit mawk node osascript perl php pypy3 python python2 python3 ruby tclsh";
@@ -42,12 +35,6 @@ pub(super) const WRAPPERS: &str = "! - -- builtin busybox caffeinate command cro
 /// Checks whether a list contains this word.
 pub(crate) fn lists(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|other| other == name)
-}
-
-/// Checks whether a list contains this program in any version: `python3.12`.
-fn lists_version(list: &str, name: &str) -> bool {
-    let plain = name.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.');
-    lists(list, name) || lists(list, plain)
 }
 
 /// Returns the name of a program without its path.
@@ -70,48 +57,21 @@ pub(crate) fn is_inert(name: &str) -> bool {
     [PRINTING, WRITING, INERT].iter().any(|list| lists(list, name))
 }
 
+/// Checks for an interpreter in any version: `python3.12`.
 pub(crate) fn is_interpreter(name: &str) -> bool {
-    lists_version(INTERPRETERS, name)
+    let plain = name.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.');
+    lists(INTERPRETERS, name) || lists(INTERPRETERS, plain)
 }
 
 pub(super) fn is_shell(name: &str) -> bool {
     lists(SHELLS, name)
 }
 
-/// Checks whether it runs other programs that its arguments do not show.
-pub(super) fn runs_programs(name: &str) -> bool {
-    is_interpreter(name) || lists_version(RUNNERS, name)
-}
-
-/// Checks whether it is a file of the project rather than an installed program: `./build.sh`.
-pub(super) fn is_script(program: &str) -> bool {
-    let homes = ["/bin/", "/sbin/", "/usr/", "/opt/homebrew/", "/nix/store/", "/snap/bin/"];
-    program.contains('/') && !homes.iter().any(|home| program.starts_with(home) && !program.contains("/../"))
-}
-
-/// Checks whether a program starts others that are not visible.
-pub(crate) fn starts_others(program: &str) -> bool {
-    let name = base_name(program);
-    is_shell(name) || runs_programs(name) || is_script(program)
-}
-
 /// Checks whether it is a known program, so that a word is more likely this program than the value of an option.
 pub(super) fn is_known(word: &str) -> bool {
     let name = base_name(word);
     let list = [PRINTING, WRITING, LED, INERT, SHELLS, WRAPPERS].iter().any(|list| lists(list, name));
-    list || word.contains('/') || name.starts_with("git-") || runs_programs(name)
-}
-
-/// Checks whether a shell gets variables that affect more than the text that it runs.
-pub(super) fn is_reached(command: &Command) -> bool {
-    let text = command.words.iter().any(|word| {
-        word.known().is_some_and(|text| text.starts_with('-') && !text.starts_with("--") && text.contains('c'))
-    });
-    command.carried.iter().chain(&command.assignments).any(|given| match given.name.as_str() {
-        "BASH_ENV" | "ENV" | "LD_PRELOAD" | "DYLD_INSERT_LIBRARIES" => true,
-        // The calls in the text are judged with these variables anyway.
-        name => !text && (name.starts_with("GIT_CONFIG") || matches!(name, "GIT_EXEC_PATH" | "GIT_DIR")),
-    })
+    list || word.contains('/') || name.starts_with("git-") || is_interpreter(name)
 }
 
 /// Returns the folder that this command moves the shell to, if it does. The inner `None` means the home folder.

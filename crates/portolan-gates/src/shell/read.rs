@@ -30,7 +30,7 @@ pub(super) struct PendingText {
     pub(super) text: String,
     pub(super) folders: Vec<Word>,
     pub(super) carried: Arc<Vec<Assignment>>,
-    pub(super) after: Arc<Vec<Command>>,
+    pub(super) after: Option<Arc<Command>>,
     pub(super) level: usize,
     pub(super) around: Arc<ShellContext>,
 }
@@ -41,7 +41,7 @@ impl PendingText {
             text: text.to_owned(),
             folders: vec![Word::from(".")],
             carried: Arc::default(),
-            after: Arc::default(),
+            after: None,
             level: 0,
             around: Arc::new(around),
         }
@@ -77,7 +77,7 @@ pub(super) fn read(first: PendingText) -> Reading {
         };
         match bound {
             Some(why) => reading.doubts.push(doubt(why, &next.text)),
-            None => waiting.extend(read_one(&next, &mut reading, &mut late)),
+            None => waiting.extend(read_one(&next, texts - 1, &mut reading, &mut late)),
         }
     }
     reading.doubts.extend(late.place.filter(|_| late.holds).map(|place| doubt(Why::Hidden, &place)));
@@ -85,14 +85,14 @@ pub(super) fn read(first: PendingText) -> Reading {
     reading
 }
 
-fn read_one(next: &PendingText, reading: &mut Reading, late: &mut Late) -> Vec<PendingText> {
+fn read_one(next: &PendingText, number: usize, reading: &mut Reading, late: &mut Late) -> Vec<PendingText> {
     let profile = ShellProfile::native(ShellDialect::Bash);
     let parsed = Parser::with_limits_and_profile(&next.text, MAX_DEPTH, MAX_BYTES * 2, profile).parse();
     if parsed.is_err() {
         reading.doubts.push(doubt(Why::Unparsed, &next.text));
     }
     // The part before a syntax error is read as well, because bash runs it before it reports the error.
-    let mut walk = Walk::new(next, reading);
+    let mut walk = Walk::new(next, number, reading);
     walk.file(&parsed.file.body);
     late.place = late.place.take().or(walk.late.place);
     late.holds |= walk.late.holds;

@@ -8,7 +8,7 @@ use shuck_ast::{
 };
 
 use super::walk::Walk;
-use super::{Assignment, Command, Why, Word, programs, wrap};
+use super::{Assignment, Command, Why, Word, programs};
 
 impl Walk<'_> {
     pub(super) fn carry(&mut self, given: impl IntoIterator<Item = Assignment>) {
@@ -47,49 +47,24 @@ impl Walk<'_> {
         }
     }
 
-    /// Records the data that a command passes to variables, and the places where it evaluates variables.
-    pub(super) fn data(&mut self, words: &[Word], stdin: Option<&Word>) {
-        const SETTING: [&str; 9] =
-            ["echo", "printf", "set", "read", "export", "declare", "typeset", "local", "readonly"];
+    /// Records data that a variable or an argument may hold.
+    pub(super) fn holds(&mut self, data: &Word) {
+        self.late.holds |= data.known().is_some_and(|text| ["$(", "`", "<("].iter().any(|sign| text.contains(sign)));
+    }
+
+    /// Records a command that evaluates the names of variables in its arguments.
+    pub(super) fn data(&mut self, words: &[Word]) {
         let Some((program, arguments)) = words.split_first() else { return };
         let program = program.known().unwrap_or_default();
-        if SETTING.contains(&program) || self.functions.iter().any(|name| name == program) {
-            arguments.iter().for_each(|word| self.holds(word));
-        }
-        // A loop may read it.
-        stdin
-            .filter(|_| matches!(program, "cat" | "read" | "mapfile" | "readarray"))
-            .into_iter()
-            .for_each(|text| self.holds(text));
-        let names = matches!(program, "let" | "read" | "mapfile" | "readarray" | "unset" | "wait" | "getopts");
-        let named =
-            matches!(program, "test" | "[" | "printf") && arguments.iter().any(|word| word.known() == Some("-v"));
-        let unknown = arguments.iter().any(|word| word.known().is_none());
-        if program == "let" || named || (names && unknown) {
+        let unknown = || arguments.iter().any(|word| word.known().is_none_or(|text| text.contains('[')));
+        let evaluates = match program {
+            "let" => true,
+            "test" | "[" | "printf" => arguments.iter().any(|word| word.known() == Some("-v")),
+            "read" | "mapfile" | "readarray" | "unset" | "wait" | "getopts" => unknown(),
+            _ => programs::declares(program) && unknown(),
+        };
+        if evaluates {
             self.late.place.get_or_insert_with(|| program.to_owned());
-        }
-        let hidden = |text: &str| text.contains("$(") || text.contains('`');
-        let declares = programs::declares(program);
-        if (names || named || declares)
-            && arguments.iter().filter_map(Word::known).any(|text| hidden(text) && !text.contains('='))
-        {
-            self.doubt(Why::Hidden, &wrap::text_of(words));
-        }
-    }
-
-    /// Records a value that a variable or an argument of a function may have. It may be assembled from pieces.
-    pub(super) fn holds(&mut self, value: &Word) {
-        self.late.holds |= value.known().is_some_and(runs);
-    }
-
-    /// Reports variables whose value this shell, or another that is started, runs by itself.
-    pub(super) fn prompted(&mut self, assignments: &[Assignment]) {
-        const PROMPTS: [&str; 8] = ["PS0", "PS1", "PS2", "PS3", "PS4", "RPS1", "PROMPT", "RPROMPT"];
-        for given in assignments {
-            let hides = PROMPTS.contains(&given.name.as_str()) && given.value.known().is_none_or(runs);
-            if hides || given.name == "PROMPT_COMMAND" || given.name.starts_with("BASH_FUNC_") {
-                self.doubt(Why::Hidden, &given.name);
-            }
         }
     }
 
@@ -105,18 +80,20 @@ impl Walk<'_> {
         let value = match &given.value {
             AssignmentValue::Scalar(word) => {
                 let value = self.value(word);
+                // The rest of a substitution may be in another variable.
+                self.late.holds |= value.known().is_some_and(|text| text.ends_with('$'));
                 self.holds(&value);
                 if given.append { Word::Dynamic } else { value }
             }
             AssignmentValue::Compound(array) => {
                 for element in &array.elements {
-                    let (key, value) = match element {
-                        ArrayElem::Sequential(word) => (None, self.word(word)),
+                    let value = match element {
+                        ArrayElem::Sequential(word) => self.word(word),
                         ArrayElem::Keyed { key, value } | ArrayElem::KeyedAppend { key, value } => {
-                            (Some(key.syntax_text(self.source).to_owned()), self.word(value))
+                            self.maybe_hidden(key.syntax_text(self.source));
+                            self.word(value)
                         }
                     };
-                    key.iter().for_each(|key| self.maybe_hidden(key));
                     self.holds(&value);
                 }
                 Word::Dynamic
@@ -160,11 +137,6 @@ fn names_once(text: &str, name: &str) -> bool {
         .filter(named)
         .filter(|(at, _)| !text[..*at].ends_with(is_name) && !text[at + name.len()..].starts_with(is_name));
     words.take(2).count() == 1
-}
-
-/// Checks whether a value would run a command when it is evaluated.
-fn runs(text: &str) -> bool {
-    text.contains("$(") || text.contains('`') || text.ends_with('$') || text.contains("<(")
 }
 
 /// Returns the assignments that the grammar does not show: `builtin export A=b`, and builtins that set a variable of

@@ -9,7 +9,7 @@ use shuck_ast::{
 };
 
 use super::read::{Late, MAX_COMMANDS, PendingText, doubt};
-use super::{Assignment, Command, Reading, ShellContext, Why, Word, programs, variables, wrap, writes};
+use super::{Assignment, Command, Reading, ShellContext, Why, Word, git, programs, variables, wrap, writes};
 
 /// The folders that a statement may run in.
 pub(super) type Folders = Vec<Word>;
@@ -45,7 +45,8 @@ pub(super) struct Walk<'a> {
     /// The folders that the current statement runs in.
     pub(super) folders: Folders,
     pub(super) carried: Arc<Vec<Assignment>>,
-    after: Arc<Vec<Command>>,
+    after: Option<Arc<Command>>,
+    number: usize,
     level: usize,
     pub(super) functions: Vec<String>,
     /// Variables with one fixed value from here on.
@@ -57,7 +58,7 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(from: &'a PendingText, reading: &'a mut Reading) -> Self {
+    pub(super) fn new(from: &'a PendingText, number: usize, reading: &'a mut Reading) -> Self {
         Self {
             source: &from.text,
             pending: Vec::new(),
@@ -65,6 +66,7 @@ impl<'a> Walk<'a> {
             folders: from.folders.clone(),
             carried: from.carried.clone(),
             after: from.after.clone(),
+            number,
             level: from.level,
             functions: Vec::new(),
             settled: Vec::new(),
@@ -210,25 +212,25 @@ impl<'a> Walk<'a> {
         let before = self.found();
         let mut left = self.statement(&first.left, folders.clone());
         self.settle(&first.left);
-        let mut sure: Vec<Command> = self.succeeded(&first.left, before).into_iter().collect();
+        let mut switched = self.switched(&first.left, before);
         for binary in row.iter().rev() {
             let before = self.found();
             left = match binary.op {
                 BinaryOp::Pipe | BinaryOp::PipeAll => {
                     // Each part of a pipe is a shell of its own.
-                    sure.clear();
+                    switched = None;
                     self.statement(&binary.right, folders.clone());
                     StatementExits::same(&folders)
                 }
                 BinaryOp::And => {
-                    self.after = Arc::new(latest(&outer, &sure));
+                    self.after = switched.clone().or_else(|| outer.clone());
                     let right = self.statement(&binary.right, left.success);
-                    sure.extend(self.succeeded(&binary.right, before));
+                    switched = self.switched(&binary.right, before).or(switched);
                     self.after = outer.clone();
                     StatementExits { success: right.success, failure: union(left.failure, right.failure) }
                 }
                 BinaryOp::Or => {
-                    sure.clear();
+                    switched = None;
                     let right = self.statement(&binary.right, left.failure);
                     StatementExits { success: union(left.success, right.success), failure: right.failure }
                 }
@@ -237,14 +239,15 @@ impl<'a> Walk<'a> {
         left
     }
 
-    /// Returns the call of git that has succeeded if `statement` has. Returns `None` if `statement` is anything else.
-    fn succeeded(&self, statement: &Stmt, before: usize) -> Option<Command> {
+    /// Returns the switch of branches that has succeeded if `statement` has, if it is one.
+    fn switched(&self, statement: &Stmt, before: usize) -> Option<Arc<Command>> {
         let plain = matches!(statement.command, CommandSyntax::Simple(_)) && !statement.negated;
         if !plain || matches!(statement.terminator, Some(StmtTerminator::Background(_))) {
             return None;
         }
-        let last = self.found_since(before).last().filter(|command| command.program() == Some("git"))?;
-        Some(Command { after: Arc::default(), ..last.clone() })
+        let last = self.found_since(before).last()?;
+        let call = git::invocation(last).filter(|call| matches!(call.action, git::Action::Switch(_)));
+        call.map(|_| Arc::new(Command { after: None, ..last.clone() }))
     }
 
     fn redirections(&mut self, given: &[Redirect]) -> Redirections {
@@ -283,7 +286,7 @@ impl<'a> Walk<'a> {
             fills: Vec::new(),
             stdin: None,
             after: self.after.clone(),
-            level: self.level,
+            text: self.number,
         }
     }
 
@@ -294,8 +297,7 @@ impl<'a> Walk<'a> {
         redirections: Redirections,
         folders: &Folders,
     ) -> StatementExits {
-        self.data(&words, redirections.stdin.as_ref());
-        self.prompted(&assignments);
+        self.data(&words);
         if words.is_empty() {
             // No words remain if variables expand to nothing. Such assignments apply to the following commands as well.
             self.carry(assignments);
@@ -309,15 +311,14 @@ impl<'a> Walk<'a> {
             self.doubt(why, &what);
         }
         for text in started.texts {
-            self.prompted(&text.assignments);
-            let carried = Arc::new(text.carried.iter().cloned().chain(text.assignments).collect());
             let (after, level, around) = (self.after.clone(), self.level + 1, self.around.clone());
-            self.pending.push(PendingText { text: text.text, folders: text.folders, carried, after, level, around });
+            let (text, folders, carried) = (text.text, text.folders, text.carried);
+            self.pending.push(PendingText { text, folders, carried, after, level, around });
         }
         let mut left = StatementExits::same(folders);
         for mut command in started.commands {
-            self.prompted(&command.assignments);
             self.carry(variables::set(&command));
+            command.words.iter().skip(1).chain(&command.stdin).for_each(|data| self.holds(data));
             writes::add(&mut command);
             let to = programs::moves_to(&command);
             if let Some(to) = &to {
@@ -358,14 +359,6 @@ fn redirection(kind: RedirectKind, target: Word, found: &mut Redirections) {
         RedirectKind::HereString => found.stdin = Some(target),
         RedirectKind::Input | RedirectKind::DupInput | RedirectKind::HereDoc | RedirectKind::HereDocStrip => {}
     }
-}
-
-/// Returns the last elements of both. The number is limited, because each later command carries all of them.
-fn latest(outer: &[Command], sure: &[Command]) -> Vec<Command> {
-    const MAX: usize = 16;
-    let older = (outer.len() + sure.len()).saturating_sub(MAX);
-    // This is called for each command of a long chain, and must not copy all commands before it.
-    outer.iter().chain(sure).skip(older).cloned().collect()
 }
 
 /// The longest folder that is tracked.

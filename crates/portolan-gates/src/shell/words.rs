@@ -353,7 +353,7 @@ impl Walk<'_> {
                 }
             }
         }
-        plain(&making.pieces).map_or(Word::Dynamic, Word::Known)
+        self.finished(making.pieces)
     }
 
     /// Reads the commands in `[[ … ]]`. A long chain of `&&` nests to the left, so this does not recurse for it.

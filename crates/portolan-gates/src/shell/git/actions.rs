@@ -10,34 +10,28 @@ pub enum Action {
     /// Writes something, but no existing branch and no file of the working tree: the index, objects, tags, data about
     /// other repositories, new branches.
     Free,
-    /// Creates or amends a commit.
-    Commit(CommitCall),
+    /// Creates or amends a commit, with a message from these sources.
+    Commit(Vec<Message>),
     /// Sends something to another repository.
     Push(Push),
-    /// Fetches from other repositories, and writes these references by name.
-    Fetch(Vec<Refspec>),
-    /// Merges branches.
-    Merge(Merge),
-    /// Fetches, and then merges or rebases.
+    /// Fetches from other repositories, and then merges or rebases.
     Pull {
-        /// The source and what to pull.
-        from: Vec<Word>,
+        /// What to pull; empty means the default.
+        sources: Vec<Word>,
         /// The references that the fetch writes by name.
-        refspecs: Vec<Refspec>,
+        targets: Vec<Word>,
     },
-    /// Creates commits from others.
-    Replay(Replay),
-    /// Sets the branch or the index to another state.
-    Reset {
-        /// The new state; `None` means the present commit, so that the branch does not move.
-        target: Option<Word>,
-        /// The paths of the index, if it sets only these.
-        paths: Vec<Word>,
+    /// Moves the checked-out branch.
+    Moves {
+        /// What happens, up to the name of the branch.
+        what: &'static str,
+        /// The states that it moves to, if no new commit is created.
+        to: Option<Vec<Word>>,
     },
     /// Sets, moves or deletes references by name.
     References {
-        /// The kind of change: `move`, `delete`, `rename`, `overwrite`, `write`.
-        verb: &'static str,
+        /// What happens, up to the name of the reference.
+        what: &'static str,
         /// The references. `HEAD` means the checked-out branch.
         names: Vec<Word>,
         /// Their new value, if given.
@@ -54,32 +48,19 @@ pub enum Action {
     },
     /// Writes configuration.
     Config(ConfigWrite),
-    /// Rewrites the history of these branches, or all of it if there are none.
-    Rewrite(Vec<Word>),
     /// Creates another repository: `init`, `clone`.
     NewRepository,
     /// Unknown: an alias, or a separate program. Empty if not even its name is known.
     Unknown(String),
 }
 
-/// A commit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CommitCall {
-    /// Whether the commit is only simulated.
-    pub dry_run: bool,
-    /// The sources of its message.
-    pub message: Vec<Message>,
-}
-
 /// The source of a commit message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// A given text.
-    Text(Word),
+    /// A given text, if known.
+    Text(Option<Word>),
     /// A file.
     File(Word),
-    /// Standard input, with its text if known.
-    Stdin(Option<Word>),
     /// Another commit, or an editor.
     Elsewhere,
 }
@@ -91,51 +72,19 @@ pub struct Push {
     pub remote: Option<Word>,
     /// What is pushed; empty means the default.
     pub refspecs: Vec<Refspec>,
-    /// Whether all branches or all references are pushed.
-    pub all: bool,
-    /// Whether only tags are pushed if nothing is named.
-    pub tags: bool,
-    /// Whether nothing is sent.
-    pub dry_run: bool,
 }
 
-/// A part of a push or a fetch: `+source:target`.
+/// A part of a push: `source:target`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refspec {
     /// What is sent. `None` deletes the target.
     pub source: Option<Word>,
     /// The reference at the receiver.
     pub target: Word,
-    /// Whether it is updated even if that is no fast-forward.
-    pub force: bool,
-}
-
-/// A merge.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Merge {
-    /// Whether only a fast-forward is allowed.
-    pub ff_only: bool,
-    /// Whether the branch stays as it is, and only the index and the files change.
-    pub squash: bool,
-    /// Whether a merge in progress is aborted.
-    pub abort: bool,
-    /// The merged references.
-    pub refs: Vec<Word>,
-}
-
-/// Commits that are created from others: `rebase`, `cherry-pick`, `revert`, `am`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replay {
-    /// Whether one in progress is aborted, so that no commit is created.
-    pub abort: bool,
-    /// Whether only the index and the files change, without a commit.
-    pub no_commit: bool,
-    /// The branch that is checked out first, if a rebase names one.
-    pub branch: Option<Word>,
 }
 
 /// A switch to another branch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Switch {
     /// The branch; may be a path if `or_path` is set.
     pub to: Option<Word>,

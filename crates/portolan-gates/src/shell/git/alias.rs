@@ -1,129 +1,75 @@
 //! Expands aliases of git. One that begins with `!` is shell text, and is read as such.
 
 use std::collections::BTreeMap;
-
 use std::sync::Arc;
 
-use super::super::read::{MAX_COMMANDS, PendingText, doubt, read};
-use super::super::{Command, Reading, Why, Word};
-use super::actions::{Action, ConfigWrite};
+use super::super::read::{PendingText, doubt, read};
+use super::super::{Command, Reading, ShellContext, Why, Word};
+use super::actions::Action;
+use super::{Invocation, invocation, joined, subcommands};
 
-/// The longest chain of aliases.
+/// The longest chain of aliases, and the most aliases of one reading.
 const MAX_STEPS: usize = 16;
-/// The most alias texts that are read for one reading.
-const MAX_TEXTS: usize = 64;
+const MAX_ALIASES: usize = 64;
 
 /// Returns `reading` with every alias of git expanded. `aliases` maps the names of the configuration to their texts
-/// (`alias.ci` is `ci`). Aliases given by `-c alias.ci=…`, and those that the text itself writes with `git config`,
-/// count as well. Git's own commands are never aliases. An alias that leads back to itself is a doubt.
+/// (`alias.ci` is `ci`). Git's own commands are never aliases. An alias that leads back to itself, that is not only
+/// words, or that the text itself may set, is a doubt.
 #[must_use]
 pub fn expand(reading: &Reading, aliases: &BTreeMap<String, String>) -> Reading {
     let mut expanded = Reading { commands: Vec::new(), doubts: reading.doubts.clone() };
-    let mut texts = 0;
-    let mut written = Vec::new();
+    let sets = reading.commands.iter().filter_map(invocation).any(|call| sets_alias(&call));
     let mut waiting: Vec<(Command, usize)> =
         reading.commands.iter().rev().map(|command| (command.clone(), 0)).collect();
+    let mut found = 0;
     while let Some((command, steps)) = waiting.pop() {
-        written.extend(writes(&command));
-        let found = found(&command, aliases, &written);
-        if found.is_empty() {
+        let call = invocation(&command).filter(|call| !call.name.is_empty() && !subcommands::is_own(&call.name));
+        // Configuration keys ignore case.
+        let named = |call: &Invocation| aliases.iter().find(|(key, _)| key.eq_ignore_ascii_case(&call.name));
+        let text = call.as_ref().and_then(named).map(|(_, text)| text);
+        let (Some(call), Some(text), false) = (&call, text, sets) else {
+            expanded.doubts.extend(call.filter(|_| sets).map(|call| doubt(Why::Alias, &call.name)));
             expanded.commands.push(command);
             continue;
-        }
-        for text in found {
-            texts += 1;
-            if steps >= MAX_STEPS || texts > MAX_TEXTS || expanded.commands.len() > MAX_COMMANDS {
-                expanded.doubts.push(doubt(Why::AliasLoop, &text.name));
-                break;
+        };
+        found += 1;
+        match meant(&command, call, text) {
+            Some(meant) if steps < MAX_STEPS && found <= MAX_ALIASES => {
+                expanded.doubts.extend(meant.doubts);
+                waiting.extend(meant.commands.into_iter().rev().map(|command| (command, steps + 1)));
             }
-            let Some(meant) = text.text.known().and_then(|known| meant(&command, &text, known)) else {
-                let (why, what) =
-                    text.text.known().map_or((Why::DynamicText, &*text.name), |text| (Why::Unparsed, text));
-                expanded.doubts.push(doubt(why, what));
-                expanded.commands.push(command.clone());
-                continue;
-            };
-            expanded.doubts.extend(meant.doubts);
-            waiting.extend(meant.commands.into_iter().rev().map(|command| (command, steps + 1)));
+            _ => expanded.doubts.push(doubt(Why::Alias, &call.name)),
         }
     }
     expanded
 }
 
-struct Alias {
-    name: String,
-    text: Word,
-    at: usize,
+/// Checks whether a call sets an alias, for itself or in the configuration.
+fn sets_alias(call: &Invocation) -> bool {
+    let written = matches!(&call.action, Action::Config(write) if write.key.starts_with("alias."));
+    written || call.config.iter().any(|(key, _)| key.starts_with("alias."))
 }
 
-/// Returns the alias that a command writes to the configuration, by its key.
-fn writes(command: &Command) -> Option<(String, Word)> {
-    match super::invocation(command)?.action {
-        Action::Config(ConfigWrite { key, value: Some(value) }) if key.starts_with("alias.") => Some((key, value)),
-        _ => None,
-    }
-}
-
-/// Returns the possible texts of an alias: the one given with the call, or else the configured one and those written
-/// before.
-fn found(command: &Command, aliases: &BTreeMap<String, String>, written: &[(String, Word)]) -> Vec<Alias> {
-    let Some(globals) = super::globals(command) else { return Vec::new() };
-    let Some((Word::Known(name), _)) = globals.subcommand.as_ref() else { return Vec::new() };
-    if super::subcommands::is_own(name) {
-        return Vec::new();
-    }
-    let key = format!("alias.{}", name.to_lowercase());
-    let given = globals.config.iter().rev().find(|(given, _)| *given == key).map(|(_, value)| value.clone());
-    let texts: Vec<Word> = match given {
-        Some(given) => vec![given],
-        None => {
-            let mut texts: Vec<Word> =
-                written.iter().filter(|(to, _)| *to == key).map(|(_, text)| text.clone()).take(MAX_TEXTS + 1).collect();
-            texts.extend(named(aliases, name).map(Word::from));
-            texts
-        }
-    };
-    texts.into_iter().map(|text| Alias { name: name.clone(), text, at: globals.at }).collect()
-}
-
-/// Returns an alias by name. Configuration keys ignore case.
-fn named<'a>(aliases: &'a BTreeMap<String, String>, name: &str) -> Option<&'a str> {
-    aliases.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, text)| text.as_str())
-}
-
-/// Expands the alias, and appends the arguments of the call.
-fn meant(command: &Command, alias: &Alias, text: &str) -> Option<Reading> {
-    let arguments = command.words.get(alias.at + 1..).unwrap_or_default();
-    let carried: Arc<Vec<_>> = Arc::new(command.carried.iter().chain(&command.assignments).cloned().collect());
-    let pending = |text: &str, folders: Vec<Word>| PendingText {
-        text: text.to_owned(),
-        folders,
-        carried: carried.clone(),
-        after: command.after.clone(),
-        level: command.level,
-        around: Arc::default(),
-    };
-    match text.strip_prefix('!') {
+/// Expands the alias, with the arguments of the call.
+fn meant(command: &Command, call: &Invocation, text: &str) -> Option<Reading> {
+    if let Some(text) = text.strip_prefix('!') {
         // It runs at the top of the repository, and its last command gets the arguments.
-        Some(text) => {
-            let mut reading = read(pending(text, vec![Word::Dynamic]));
-            if let Some(last) = reading.commands.last_mut() {
-                last.words.extend(arguments.iter().cloned());
-            }
-            Some(reading)
-        }
-        // Its words are split as in a shell, but nothing in them is run.
-        None => {
-            let mut split = read(pending(text, command.folders.clone()));
-            let mut words: Vec<Word> = command.words[..alias.at].to_vec();
-            match (split.commands.len(), split.commands.pop()) {
-                (1, Some(inner)) if split.doubts.iter().all(|doubt| doubt.why != Why::Unparsed) => {
-                    words.extend(inner.words)
-                }
-                _ => return None,
-            }
-            words.extend(arguments.iter().cloned());
-            Some(Reading { commands: vec![Command { words, ..command.clone() }], doubts: Vec::new() })
-        }
+        let arguments = call.arguments.iter().map(|word| match word.known() {
+            Some(_) => joined([word, &"".into()].into_iter()),
+            None => "\"$1\"".into(),
+        });
+        let words: Vec<String> = arguments.filter_map(|word| word.known().map(str::to_owned)).collect();
+        return Some(read(PendingText {
+            carried: Arc::new(command.carried.iter().chain(&command.assignments).cloned().collect()),
+            folders: vec![Word::Dynamic],
+            after: command.after.clone(),
+            ..PendingText::new(&format!("{text} {}", words.join(" ")), ShellContext::default())
+        }));
     }
+    if text.contains(['\'', '"', '\\', '$']) {
+        return None;
+    }
+    let split = text.split_whitespace().map(Into::into);
+    let words = command.words[..call.at].iter().cloned().chain(split).chain(call.arguments.iter().cloned());
+    Some(Reading { commands: vec![Command { words: words.collect(), ..command.clone() }], doubts: Vec::new() })
 }
