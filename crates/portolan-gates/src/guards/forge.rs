@@ -14,50 +14,22 @@ enum ForgeAction {
     Fine,
     /// A pull request is merged. The number is known if it belongs to this repository.
     Merges(Option<u64>),
-    /// A pull request is approved.
-    Approves,
-    /// Branches or files of a repository are written.
-    Writes(String),
     /// Something else is changed.
     Changes(String),
     /// The effect cannot be determined.
     Unknown(String),
 }
 
-/// The command groups of `gh`, `glab`, `tea` and `hub`, with the commands of each that change nothing that counts (`*`
-/// means all). The others are asked about.
-const GROUPS: &[(&str, &str, &str)] = &[
-    (
-        "gh",
-        "issue search status browse org attestation completion help version ruleset label gist project copilot licenses pr",
-        "*",
-    ),
-    ("gh", "repo", "list view clone set-default gitignore license read-dir read-file"),
-    ("gh", "release", "list ls view download verify verify-asset"),
-    ("gh", "run", "list ls view watch download rerun cancel"),
-    ("gh", "auth", "status"),
-    ("gh", "variable config", "list ls get"),
-    ("gh", "extension", "list ls search browse"),
-    ("gh", "workflow secret ssh-key gpg-key alias codespace cache", "list ls view"),
-    (
-        "glab",
-        "issue label milestone incident snippet user version check-update completion help changelog iteration mr",
-        "*",
-    ),
-    ("glab", "repo project", "list view clone search contributors archive"),
-    ("glab", "release", "list view download"),
-    ("glab", "ci pipeline pipe", "list view status get trace lint artifact"),
-    ("glab", "auth", "status"),
-    ("glab", "job variable ssh-key deploy-key schedule token alias config", "list get artifact"),
-    (
-        "tea",
-        "issues issue labels milestones comment open times notifications whoami clone organizations help pulls pull pr",
-        "*",
-    ),
-    ("tea", "releases release repos repo branches webhooks logins login admin actions", "list ls search assets"),
-    ("hub", "pull-request issue browse ci-status compare gist help version status log diff show", "*"),
-    ("hub", "pr", "list show"),
-];
+/// Command groups of `gh`, `glab`, `tea` and `hub` that are an agent's work, or only read.
+const WORK: &str = "attestation browse changelog check-update ci-status comment compare completion copilot diff gist help incident issue \
+    issues iteration label labels licenses log milestone milestones mr notifications open org organizations pr pull pull-request \
+    pulls ruleset search show snippet status times user version whoami";
+
+/// The groups that a person decides about, and those of their commands that only read.
+const KEPT: &str = "admin alias actions auth branches cache ci codespace config deploy-key extension gpg-key job logins login pipe pipeline \
+    project release releases repo repos run schedule secret ssh-key token variable webhooks workflow clone";
+const READING: &str = "artifact assets browse cancel clone contributors download get gitignore license lint list ls read-dir read-file rerun \
+    search set-default status trace verify verify-asset view watch";
 
 /// Options with a value that may come before the commands.
 const VALUED: &str = "-R --repo --hostname -g --group --login --remote --output -o";
@@ -106,38 +78,27 @@ fn is_own(judged: &JudgedCall<'_>, command: &Command) -> bool {
 }
 
 fn finding(judged: &JudgedCall<'_>, deed: ForgeAction) -> Option<Finding> {
-    let asked = |invariant: &'static str, reason: String| {
-        let decision = match (judged.guidelines.strict, judged.guidelines.commit_directly && invariant == "I-2") {
-            (_, true) => Decision::Allow,
-            (true, false) => Decision::Block,
-            (false, false) => Decision::Ask,
-        };
-        Finding::new(decision, invariant, reason)
-    };
-    let person = "ask the person whom you work for to do it";
+    let direct = judged.guidelines.commit_directly;
+    let asked = if judged.guidelines.strict { Decision::Block } else { Decision::Ask };
     Some(match deed {
         ForgeAction::Fine => return None,
+        ForgeAction::Merges(_) if direct => Finding::allow("I-2", "work here is merged without a review"),
         ForgeAction::Merges(Some(number)) if judged.scene.blocked.contains_key(&number) => {
-            let decision = if judged.guidelines.commit_directly { Decision::Allow } else { Decision::Block };
             let why = judged.scene.blocked.get(&number).map_or("", String::as_str);
             let reason = format!("the merge gate blocked pull request {number} in its latest recorded ruling: {why}");
-            Finding::new(decision, "I-2", reason)
+            Finding::block("I-2", reason)
                 .remedy("fix that and push it")
                 .remedy(format!("portolan merge-gate --base origin/main --head HEAD --pr {number}"))
         }
-        ForgeAction::Merges(_) => {
-            let reason = "this would merge a pull request, which is for the merge gate and a person to say";
-            asked("I-2", reason.to_owned())
-                .remedy("portolan merge-gate --base origin/main --head HEAD --pr <number>")
-                .remedy("then ask the person whom you work for to merge it")
-        }
-        ForgeAction::Approves => {
-            asked("", "this would approve a pull request, which counts as a person's review".to_owned()).remedy(person)
-        }
-        ForgeAction::Writes(what) => {
-            asked("I-2", format!("`{what}` writes branches or files of a repository on its forge")).remedy(person)
-        }
-        ForgeAction::Changes(what) => asked("", format!("`{what}` changes something on the forge")).remedy(person),
+        ForgeAction::Merges(_) => Finding::new(
+            asked,
+            "I-2",
+            "this would merge a pull request, which is for the merge gate and a person to say",
+        )
+        .remedy("portolan merge-gate --base origin/main --head HEAD --pr <number>")
+        .remedy("then ask the person whom you work for to merge it"),
+        ForgeAction::Changes(what) => Finding::new(asked, "", format!("`{what}` changes something on the forge"))
+            .remedy("ask the person whom you work for to do it"),
         ForgeAction::Unknown(what) => {
             Finding::ask(judged, "", format!("it is unclear what `{what}` does on the forge"))
         }
@@ -149,32 +110,28 @@ fn grouped(program: &str, arguments: &[Word]) -> ForgeAction {
     let has = |options: &str| arguments.iter().filter_map(Word::known).any(|word| shell::lists(options, word));
     let words = operands(arguments, VALUED);
     let at = |at: usize| words.get(at).copied().and_then(Word::known);
-    let (group, verb) = match (at(0), at(1)) {
-        _ if has("--help") || words.is_empty() => return ForgeAction::Fine,
-        (Some(group), verb) => (group, verb),
-        (None, _) => return ForgeAction::Unknown(program.to_owned()),
+    let (Some(group), verb) = (at(0), at(1)) else {
+        return if words.is_empty() { ForgeAction::Fine } else { ForgeAction::Unknown(program.to_owned()) };
     };
-    match (group, verb) {
-        ("pr" | "mr" | "pulls" | "pull", Some("merge" | "accept" | "m")) if !has("--disable-auto") => {
-            return ForgeAction::Merges(number(arguments).filter(|_| program == "gh"));
-        }
-        ("mr" | "pulls" | "pull" | "pr", Some("approve" | "lgtm" | "a")) => return ForgeAction::Approves,
-        ("pr", Some("review")) if program == "gh" => return review(arguments),
-        ("api", _) => return request(&format!("{program} api"), at(1), arguments),
-        ("auth", Some("status")) if has("-t --show-token") => {
-            return ForgeAction::Changes(format!("{program} auth status --show-token"));
-        }
-        _ => {}
-    }
-    let known = GROUPS.iter().find(|(of, groups, _)| *of == program && shell::lists(groups, group));
-    match (known, verb) {
-        (Some((_, _, "*")), Some(_)) => ForgeAction::Fine,
-        (Some((_, _, reads)), Some(verb)) if shell::lists(reads, verb) => ForgeAction::Fine,
+    let changes = || ForgeAction::Changes(format!("{program} {group} {}", verb.unwrap_or("?")));
+    match verb {
+        _ if has("--help") => ForgeAction::Fine,
+        Some("merge" | "accept" | "m") if shell::lists(WORK, group) => match has("--disable-auto") {
+            true => ForgeAction::Fine,
+            false => ForgeAction::Merges(number(arguments).filter(|_| program == "gh")),
+        },
+        Some("approve" | "lgtm" | "a") => changes(),
+        Some("review") if approves(arguments) => changes(),
+        Some("status") if has("-t --show-token") => changes(),
+        verb if group == "api" => request(&format!("{program} api"), verb, arguments),
         // A group alone only lists its contents, unless its command is known only at run time.
-        (Some(_), None) if words.len() < 2 => ForgeAction::Fine,
-        (Some(_), Some(verb)) => ForgeAction::Changes(format!("{program} {group} {verb}")),
+        None if words.len() > 1 => ForgeAction::Unknown(format!("{program} {group}")),
+        _ if shell::lists(WORK, group) => ForgeAction::Fine,
+        None if shell::lists(KEPT, group) => ForgeAction::Fine,
+        Some(verb) if shell::lists(KEPT, group) && shell::lists(READING, verb) => ForgeAction::Fine,
+        Some(_) if shell::lists(KEPT, group) => changes(),
         // An alias or an extension. `hub` also replaces git.
-        (Some(_) | None, _) => ForgeAction::Unknown(format!("{program} {group}")),
+        _ => ForgeAction::Unknown(format!("{program} {group}")),
     }
 }
 
@@ -187,18 +144,16 @@ fn number(arguments: &[Word]) -> Option<u64> {
     }
 }
 
-fn review(arguments: &[Word]) -> ForgeAction {
-    let bundled = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('a');
-    let approves = |word: &Word| word.known().is_none_or(|text| text == "--approve" || bundled(text));
-    let mut before = "";
-    for word in arguments {
-        // A body may begin with a hyphen without being an option.
-        if !shell::lists("-b --body -F --body-file -R --repo", before) && approves(word) {
-            return ForgeAction::Approves;
-        }
-        before = word.known().unwrap_or_default();
-    }
-    ForgeAction::Fine
+/// Checks whether a review may approve.
+fn approves(arguments: &[Word]) -> bool {
+    let approves = |word: &Word| word.known().is_none_or(|text| text == "--approve" || is_short(text, 'a'));
+    // A body may begin with a hyphen without being an option.
+    let mut before = arguments.iter();
+    let is_value = |before: Option<&Word>| {
+        before.and_then(Word::known).is_some_and(|option| shell::lists("-b --body -F --body-file -R --repo", option))
+    };
+    let first = arguments.first().is_some_and(approves);
+    first || arguments.iter().skip(1).any(|word| !is_value(before.next()) && approves(word))
 }
 
 /// Parts of the addresses of forge interfaces.
@@ -223,74 +178,38 @@ fn is_short(text: &str, letter: char) -> bool {
     text.starts_with('-') && !text.starts_with("--") && text.contains(letter)
 }
 
-/// Returns the effect of a request. It only reads if it sends nothing, or if it is a known query.
+/// Returns the effect of a request. It only reads if it names no other method and sends nothing, or is a known query.
 fn request(what: &str, address: Option<&str>, arguments: &[Word]) -> ForgeAction {
-    let unknown = ForgeAction::Unknown(what.to_owned());
+    const METHODS: [&str; 4] = ["POST", "PUT", "PATCH", "DELETE"];
     let texts: Vec<&str> = arguments.iter().filter_map(Word::known).collect();
-    let any = |names: &[&str]| texts.iter().any(|text| names.iter().any(|name| text.contains(name)));
-    let Some(method) = method(what, arguments).filter(|_| !arguments.iter().any(Word::is_several)) else {
-        return unknown;
+    let any = |parts: &[&str]| texts.iter().any(|text| parts.iter().any(|part| text.contains(part)));
+    // As a word of its own, or at the end of an option: `-XPUT`.
+    let named = |method: &str| {
+        let is = |text: &&str| text == &method || (text.starts_with('-') && text.ends_with(method));
+        texts.iter().any(|text| is(&text.to_ascii_uppercase().as_str()))
     };
-    let path = address.unwrap_or_default().split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-    if path.ends_with("graphql") {
-        let hidden =
-            texts.len() < arguments.len() || any(&["=@", "--input"]) || texts.iter().any(|text| text.starts_with('@'));
-        return match () {
-            () if any(&["mergePullRequest", "enablePullRequestAutoMerge"]) => ForgeAction::Merges(None),
-            () if any(&["createCommitOnBranch", "updateRef", "createRef", "deleteRef", "mergeBranch"]) => {
-                ForgeAction::Writes(format!("{what} graphql"))
-            }
-            () if any(&["mutation"]) => ForgeAction::Changes(format!("{what} graphql")),
-            () if hidden => unknown,
-            () => ForgeAction::Fine,
-        };
-    }
-    let merges = path.ends_with("/merge") && (path.contains("/pulls/") || path.contains("/merge_requests/"));
-    let writes = ["/merges", "/git/refs", "/contents", "/merge-upstream", "/branches", "/repository/"];
-    match method.as_str() {
-        "GET" | "HEAD" | "OPTIONS" => ForgeAction::Fine,
-        _ if merges => ForgeAction::Merges(None),
-        _ if writes.iter().any(|part| path.contains(part)) => ForgeAction::Writes(format!("{what} {method}")),
-        _ => ForgeAction::Changes(format!("{what} {method}")),
-    }
-}
-
-/// Returns the method of a request: the given one, or the one implied by sent data. Returns `None` if it is unknown.
-fn method(what: &str, arguments: &[Word]) -> Option<String> {
-    const METHODS: &str = "GET HEAD POST PUT PATCH DELETE";
-    let (named, sending) = match what {
-        "curl" => ("-X --request", "-d -F -T --data --json --form --upload-file"),
-        "wget" => ("--method", "--post --body"),
-        "http" | "https" | "xh" | "xhs" => ("", ""),
-        _ => ("-X --method", "-f -F -d --field --raw-field --form --input --data"),
+    let is_sent = |text: &&str| match what {
+        "curl" => {
+            ["--data", "--json", "--form", "--upload"].iter().any(|long| text.starts_with(long))
+                || ['d', 'F', 'T'].iter().any(|letter| is_short(text, *letter))
+        }
+        "wget" => text.starts_with("--post") || text.starts_with("--body"),
+        "http" | "https" | "xh" | "xhs" => text.contains('=') && !text.contains("==") && !text.contains("://"),
+        _ => {
+            ["-f", "-F", "-d", "--field", "--raw", "--form", "--input", "--data"].iter().any(|it| text.starts_with(it))
+        }
     };
-    if let Some(method) = value(arguments, named) {
-        return method.known().map(str::to_ascii_uppercase);
+    let gets = named("GET") || (what == "curl" && texts.iter().any(|text| is_short(text, 'G')));
+    let of_method = |pair: &[Word]| pair[0].known().is_some_and(|text| shell::lists("-X --method --request", text));
+    let unknown = arguments.windows(2).any(|pair| of_method(pair) && pair[1].known().is_none());
+    let query = address.is_some_and(|address| address.split('?').next().unwrap_or_default().ends_with("graphql"));
+    let hidden = texts.len() < arguments.len() || any(&["=@", "--input"]) || texts.iter().any(|it| it.starts_with('@'));
+    match METHODS.iter().any(|method| named(method)) {
+        false if unknown || arguments.iter().any(Word::is_several) => ForgeAction::Unknown(what.to_owned()),
+        false if gets || !texts.iter().any(is_sent) => ForgeAction::Fine,
+        false if query && !any(&["mutation"]) && !hidden => ForgeAction::Fine,
+        _ => ForgeAction::Changes(what.to_owned()),
     }
-    let texts = || arguments.iter().filter_map(Word::known);
-    if let Some(method) = texts().find(|text| named.is_empty() && shell::lists(METHODS, text)) {
-        return Some(method.to_owned());
-    }
-    let bundled = |text: &str, letter: char| what == "curl" && is_short(text, letter);
-    if let Some(bundle) = texts().find(|text| bundled(text, 'X')) {
-        let rest = bundle.rsplit('X').next().unwrap_or_default();
-        let next = texts().skip_while(|text| *text != bundle).nth(1).unwrap_or_default();
-        return Some(if rest.is_empty() { next } else { rest }.to_ascii_uppercase());
-    }
-    let is_sent = |text: &str| {
-        let option = |option: &str| match option.strip_prefix("--") {
-            Some(_) => text.starts_with(option),
-            None => text.starts_with(option) || bundled(text, option.chars().nth(1).unwrap_or_default()),
-        };
-        let field = named.is_empty()
-            && !text.starts_with('-')
-            && text.contains('=')
-            && !text.contains("==")
-            && !text.contains("://");
-        field || sending.split_ascii_whitespace().any(option)
-    };
-    let gets = what == "curl" && texts().any(|text| text == "--get" || is_short(text, 'G'));
-    Some(if texts().any(is_sent) && !gets { "POST" } else { "GET" }.to_owned())
 }
 
 /// Returns the words that are neither options nor values of `valued`.
