@@ -10,13 +10,13 @@ const PRINTING: &str = "[ : b2sum basename cat cksum cmp column comm cut date df
 
 /// Programs that neither run nor write what their arguments name, except for the writes that [`super::writes`] knows.
 const WRITING: &str = "ack ag alias apply_patch b3sum base64 bat chattr chgrp chmod chown colordiff command cp declare delta exit \
-    export fmt install kill ln local locate mkdir mount mv open popd portolan pushd read readonly return rm rmdir \
-    scp set shasum shellcheck shopt shred sponge tee tokei cloc touch tree truncate typeset uniq unlink unset xdg-open yamllint \
-    actionlint zgrep zipinfo rg";
+ export fmt install kill ln local locate mkdir mount mv open popd portolan pushd read readonly return rm rmdir \
+ scp set shasum shellcheck shopt shred sponge tee tokei cloc touch tree truncate typeset unlink unset xdg-open yamllint \
+ actionlint zgrep zipinfo rg";
 
 /// Programs whose arguments may make them run something, but which write only what [`super::writes`] knows.
-const LED: &str = ". dd ed emacs eval ex fd fdfind find gfind git gsed less man more nano nvim patch rsync sed sort source sqlite3 trap unzip vi \
-    vim";
+const LED: &str = ". dd ed emacs eval ex fd fdfind find gfind git gsed less man more nano nvim patch rsync sed sort source trap unzip vi \
+ vim";
 
 /// Programs that run nothing that their arguments name, but may write it.
 const INERT: &str = "apt apt-get brew code curl dnf gh glab hub notify-send pgrep pkill say tea wget yq";

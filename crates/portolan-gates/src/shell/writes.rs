@@ -44,43 +44,38 @@ fn written(name: &str, command: &Command) -> Vec<Word> {
         return operands(arguments, options);
     }
     match name {
-        "uniq" => operands(arguments, "-f -s -w").into_iter().skip(1).collect(),
         "chmod" | "chown" | "chgrp" => {
             let dashed = |text: &str| text.starts_with('-') && text[1..].chars().all(|char| "rwxXst".contains(char));
             let given = |word: &Word| word.known().is_some_and(|text| text.starts_with("--ref") || dashed(text));
             let skipped = usize::from(!arguments.iter().any(given));
             operands(arguments, "--reference").into_iter().skip(skipped).collect()
         }
-        // A linked file may be written through its other name.
-        "mv" | "ln" => copied(arguments, true),
-        "cp" | "install" | "rsync" | "scp" => copied(arguments, name == "cp" && links(arguments)),
-        "dd" => prefixed(arguments, "of="),
+        "mv" | "ln" | "cp" | "install" | "rsync" | "scp" => {
+            let (sources, targets) = sources(arguments);
+            // A linked file may be written through its other name.
+            let all = matches!(name, "mv" | "ln") || (name == "cp" && links(arguments));
+            sources.into_iter().filter(|_| all).chain(targets).collect()
+        }
+        "dd" => {
+            let target =
+                |word: &Word| word.known().map_or(Some(Word::Dynamic), |text| text.strip_prefix("of=").map(Word::from));
+            arguments.iter().filter_map(target).collect()
+        }
         "sed" | "gsed" => in_place(arguments, "-e --expression -f --file"),
         "perl" | "ruby" => in_place(arguments, "-e -E"),
         // Without a file operand it writes the files that the patch names.
-        "patch" => match valued(arguments, "-o --output") {
-            named if !named.is_empty() => named,
-            _ => {
-                operands(arguments, "-p -i -d --input --directory").into_iter().chain([Word::Dynamic]).take(1).collect()
-            }
-        },
+        "patch" => {
+            operands(arguments, "-p -i -d --input --directory").into_iter().chain([Word::Dynamic]).take(1).collect()
+        }
         "apply_patch" | "applypatch" => patches::written(command),
         "sort" => valued(arguments, "-o --output"),
         _ if name == "git" || name.starts_with("git-") => git::files(command),
-        "curl" => fetched(arguments, "-o --output", "--output-dir"),
+        "curl" => fetched(arguments, "-o --output", "-O --remote-name"),
         "wget" => fetched(arguments, "-O --output-document", "-P --directory-prefix"),
-        "openssl" => valued(arguments, "-out"),
-        "xxd" if arguments.iter().any(|word| word.known() == Some("-r")) => {
-            operands(arguments, "-s -seek").into_iter().skip(1).collect()
-        }
-        "sqlite3" if arguments.iter().any(|word| word.known() == Some("-readonly")) => Vec::new(),
-        "sqlite3" => operands(arguments, "-cmd -init").into_iter().take(1).collect(),
-        "tar" | "gtar" | "bsdtar" | "unzip" | "cpio" if unpacks(name, arguments) => {
-            match valued(arguments, "-C --directory -d") {
-                folders if folders.is_empty() => vec![Word::Dynamic],
-                folders => folders.iter().map(|folder| folder.known().map_or(Word::Dynamic, in_folder)).collect(),
-            }
-        }
+        _ if unpacks(name, arguments) => match valued(arguments, "-C --directory -d") {
+            folders if folders.is_empty() => vec![Word::Dynamic],
+            folders => folders,
+        },
         "find" => found(arguments),
         _ => Vec::new(),
     }
@@ -92,23 +87,21 @@ fn filled(name: &str, arguments: &[Word]) -> Vec<Fill> {
         let to = valued(arguments, "-C --directory -d -o").pop().filter(|_| name != "cpio");
         return vec![Fill { to: to.unwrap_or_else(|| Word::from(".")), name: None }];
     }
-    if !lists("cp gcp mv gmv rsync ditto install", name) {
+    if !lists("cp gcp mv gmv ln rsync ditto install", name) {
         return Vec::new();
     }
-    let any = |long: &[&str], letter: Option<char>| {
-        let is_one = |text: &str| long.contains(&text) || letter.is_some_and(|letter| is_bundle(text, letter));
-        arguments.iter().filter_map(Word::known).any(is_one)
+    // Options that keep the path of a source, or put its contents into the target.
+    let is_other = |text: &str| {
+        let letter = if name == "rsync" { 'R' } else { 'T' };
+        lists("--no-target-directory --parents --relative", text) || is_bundle(text, letter)
     };
-    let syncs = name == "rsync";
-    let whole = any(&["--no-target-directory"], Some('T').filter(|_| !syncs));
-    let parents = any(&["--parents", "--relative"], Some('R').filter(|_| syncs));
+    let other = arguments.iter().filter_map(Word::known).any(is_other);
     let (sources, targets) = sources(arguments);
     let called = |source: &Word| match source {
         Word::Known(text) => {
-            let path = text.trim_end_matches('/');
-            let last = path.rsplit('/').next().unwrap_or_default();
-            let contents = whole || matches!(last, "" | "." | "..") || (syncs && text.ends_with('/'));
-            Some((!contents).then(|| if parents { path.trim_start_matches('/') } else { last }.to_owned()))
+            let last = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            let contents = other || matches!(last, "" | "." | "..") || (name == "rsync" && text.ends_with('/'));
+            Some((!contents).then(|| last.to_owned()))
         }
         // Only a pattern that begins with a dot matches names that do.
         Word::Pattern(pattern) => pattern.rsplit('/').next().is_some_and(|last| last.starts_with('.')).then_some(None),
@@ -177,63 +170,18 @@ fn sources(arguments: &[Word]) -> (Vec<Word>, Vec<Word>) {
     (sources, targets)
 }
 
-/// Returns the files that `cp a b to` writes: the target, and the sources as well if `all`.
-fn copied(arguments: &[Word], all: bool) -> Vec<Word> {
-    let (sources, targets) = sources(arguments);
-    let recursive = |text: &str| {
-        matches!(text, "--recursive" | "--archive") || ['r', 'R', 'a'].iter().any(|letter| is_bundle(text, *letter))
-    };
-    let recursive = !all && arguments.iter().filter_map(Word::known).any(recursive);
-    let inside = targets.iter().flat_map(|to| sources.iter().filter_map(move |path| within(to, path, recursive)));
-    let inside: Vec<Word> = inside.collect();
-    sources.into_iter().filter(|_| all).chain(targets).chain(inside).collect()
-}
-
-/// Returns the path of a copied file, if the target is a folder or looks like one.
-fn within(target: &Word, path: &Word, recursive: bool) -> Option<Word> {
-    let folder = target.known()?;
-    let last = folder.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    if !folder.ends_with('/') && !last.starts_with('.') {
-        return None;
-    }
-    let folder = folder.trim_end_matches('/');
-    let Some(path) = path.known() else { return Some(in_folder(folder)) };
-    let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-    // `x/.` and, for some programs, `x/` mean the contents of `x`.
-    if matches!(name, "" | "." | "..") || (recursive && path.ends_with('/')) {
-        return Some(in_folder(folder));
-    }
-    let whole = format!("{folder}/{name}");
-    Some(if recursive && name.starts_with('.') { in_folder(&whole) } else { Word::Known(whole) })
-}
-
-/// Returns a pattern of all files in a folder.
-fn in_folder(folder: &str) -> Word {
-    Word::Pattern(format!("{}/*", literal(folder)))
-}
-
 /// Returns a pattern that matches only this text.
 pub(super) fn literal(text: &str) -> String {
     let special = |char: char| matches!(char, '*' | '?' | '[' | ']' | '\\');
     text.chars().flat_map(|char| special(char).then_some('\\').into_iter().chain([char])).collect()
 }
 
-/// Returns the downloaded files: by name, and into a folder.
-fn fetched(arguments: &[Word], files: &str, folders: &str) -> Vec<Word> {
-    let own = |word: &Word| word.known().is_some_and(|text| text == "--remote-name" || is_bundle(text, 'O'));
-    let mut found: Vec<Word> =
-        valued(arguments, folders).iter().map(|folder| folder.known().map_or(Word::Dynamic, in_folder)).collect();
-    found.extend((lists(files, "-o") && arguments.iter().any(own)).then_some(Word::Dynamic));
-    found.extend(valued(arguments, files));
-    found
-}
-
-fn prefixed(arguments: &[Word], prefix: &str) -> Vec<Word> {
-    let known = |word: &Word| match word.known() {
-        Some(text) => text.strip_prefix(prefix).map(Word::from),
-        None => Some(Word::Dynamic),
-    };
-    arguments.iter().filter_map(known).collect()
+/// Returns the downloaded files. `elsewhere` are the options that leave the name to the server.
+fn fetched(arguments: &[Word], files: &str, elsewhere: &str) -> Vec<Word> {
+    let is_one =
+        |text: &str| lists(elsewhere, text) || elsewhere.chars().nth(1).is_some_and(|letter| is_bundle(text, letter));
+    let other = arguments.iter().filter_map(Word::known).any(is_one).then_some(Word::Dynamic);
+    valued(arguments, files).into_iter().chain(other).collect()
 }
 
 /// Returns the values of options: `-o x`, `-ox`, `--output=x`, and abbreviated long ones.
