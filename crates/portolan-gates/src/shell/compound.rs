@@ -1,8 +1,8 @@
 //! Compound commands, which run conditionally or repeatedly: `if`, `case`, loops and groups.
 
-use shuck_ast::{BuiltinCommand, CompoundCommand, StmtSeq, Word as Syntax};
+use shuck_ast::{CompoundCommand, StmtSeq, Word as Syntax};
 
-use super::walk::{Folders, Redirections, StatementExits, Walk, union};
+use super::walk::{Folders, StatementExits, Walk, union};
 use super::{Word, programs};
 
 impl Walk<'_> {
@@ -72,11 +72,8 @@ impl Walk<'_> {
             CompoundCommand::While(each) => self.again(&[&each.condition, &each.body], folders),
             CompoundCommand::Until(each) => self.again(&[&each.condition, &each.body], folders),
             CompoundCommand::Arithmetic(arithmetic) => {
-                self.evaluated(arithmetic.span.slice(self.source));
                 // Other shells than bash read it as two subshells if it is not arithmetic.
-                if let (None, Some(inner)) = (&arithmetic.expr_ast, arithmetic.expr_span) {
-                    self.text(inner.slice(self.source).to_owned());
-                }
+                self.arithmetic(arithmetic.span.slice(self.source), arithmetic.expr_ast.is_some());
                 folders
             }
             CompoundCommand::Conditional(conditional) => {
@@ -118,27 +115,5 @@ impl Walk<'_> {
         for word in words {
             self.word(word);
         }
-    }
-
-    /// Walks `break`, `continue`, `return` and `exit`. No statement runs after the last two.
-    pub(super) fn leaving(
-        &mut self,
-        builtin: &BuiltinCommand,
-        folders: &Folders,
-        redirections: Redirections,
-    ) -> StatementExits {
-        let (word, more, assignments, leaves) = match builtin {
-            BuiltinCommand::Break(given) => (&given.depth, &given.extra_args, &given.assignments, false),
-            BuiltinCommand::Continue(given) => (&given.depth, &given.extra_args, &given.assignments, false),
-            BuiltinCommand::Return(given) => (&given.code, &given.extra_args, &given.assignments, true),
-            BuiltinCommand::Exit(given) => (&given.code, &given.extra_args, &given.assignments, true),
-        };
-        self.writes_only(redirections, folders);
-        self.assignments(assignments);
-        if let Some(word) = word {
-            self.word(word);
-        }
-        self.all(more);
-        if leaves { StatementExits { success: Vec::new(), failure: Vec::new() } } else { StatementExits::same(folders) }
     }
 }

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use shuck_ast::{
-    BinaryCommand, BinaryOp, Command as CommandSyntax, Redirect, RedirectKind, RedirectTarget, Stmt, StmtSeq,
-    StmtTerminator,
+    BinaryCommand, BinaryOp, BuiltinCommand, Command as CommandSyntax, Redirect, RedirectKind, RedirectTarget, Stmt,
+    StmtSeq, StmtTerminator,
 };
 
 use super::read::{Late, MAX_COMMANDS, PendingText, doubt};
@@ -100,11 +100,6 @@ impl<'a> Walk<'a> {
         &self.reading.commands[before..]
     }
 
-    /// Returns the number of commands, doubts and pending texts found so far.
-    pub(super) fn seen(&self) -> usize {
-        self.reading.commands.len() + self.reading.doubts.len() + self.pending.len()
-    }
-
     fn push(&mut self, command: Command) {
         match self.reading.commands.len() {
             0..MAX_COMMANDS => self.reading.commands.push(command),
@@ -120,13 +115,6 @@ impl<'a> Walk<'a> {
         let (folders, carried) = (self.folders.clone(), self.carried.clone());
         self.sequence(body, folders.clone());
         (self.folders, self.carried) = (folders, carried);
-    }
-
-    /// Queues a text that this shell or another one reads at this point.
-    pub(super) fn text(&mut self, text: String) {
-        let (folders, carried, after) = (self.folders.clone(), self.carried.clone(), self.after.clone());
-        let around = self.around.clone();
-        self.pending.push(PendingText { text, folders, carried, after, level: self.level + 1, around });
     }
 
     pub(super) fn sequence(&mut self, body: &StmtSeq, mut folders: Folders) -> Folders {
@@ -154,12 +142,9 @@ impl<'a> Walk<'a> {
     fn command(&mut self, command: &CommandSyntax, folders: Folders, redirections: Redirections) -> StatementExits {
         match command {
             CommandSyntax::Simple(simple) => {
-                let empty = simple.args.is_empty() && simple.name.span.slice(self.source).is_empty();
                 let assignments = self.assignments(&simple.assignments);
-                let mut words = if empty { Vec::new() } else { self.fields(&simple.name) };
-                for word in &simple.args {
-                    words.extend(self.fields(word));
-                }
+                let words = std::iter::once(&simple.name).chain(&simple.args);
+                let words = words.filter_map(|word| self.fields(word)).collect();
                 self.simple(words, assignments, redirections, &folders)
             }
             CommandSyntax::Decl(declaration) => {
@@ -170,7 +155,18 @@ impl<'a> Walk<'a> {
                 let assignments = self.assignments(&declaration.assignments);
                 self.simple(words, assignments, redirections, &folders)
             }
-            CommandSyntax::Builtin(builtin) => self.leaving(builtin, &folders, redirections),
+            CommandSyntax::Builtin(builtin) => {
+                self.writes_only(redirections, &folders);
+                let (span, leaves) = match builtin {
+                    BuiltinCommand::Break(given) => (given.span, false),
+                    BuiltinCommand::Continue(given) => (given.span, false),
+                    BuiltinCommand::Return(given) => (given.span, true),
+                    BuiltinCommand::Exit(given) => (given.span, true),
+                };
+                self.maybe_hidden(span.slice(self.source));
+                // No statement runs after an `exit`.
+                StatementExits::same(&if leaves { Vec::new() } else { folders })
+            }
             CommandSyntax::Binary(binary) => self.row(binary, folders, redirections),
             CommandSyntax::Compound(compound) => {
                 self.writes_only(redirections, &folders);
@@ -255,12 +251,7 @@ impl<'a> Walk<'a> {
         for redirect in given {
             match &redirect.target {
                 RedirectTarget::Heredoc(heredoc) => found.stdin = Some(self.heredoc(&heredoc.body)),
-                // A shell that accepts several targets writes all of them.
-                RedirectTarget::Word(target) => {
-                    for word in self.fields(target) {
-                        redirection(redirect.kind, word, &mut found);
-                    }
-                }
+                RedirectTarget::Word(target) => redirection(redirect.kind, self.word(target), &mut found),
             }
         }
         found

@@ -1,17 +1,13 @@
-//! Converts a word of the grammar to [`Word`]s, and reads the substitutions in it. Braces expand before patterns, as in
-//! a shell.
+//! Converts a word of the grammar to [`Word`]s, and reads the substitutions in it. Braces count as a pattern. Text that
+//! is not parsed and may contain a command is a doubt.
 
 use shuck_ast::{
-    BourneParameterExpansion, CommandSubstitutionSyntax, ConditionalExpr, HeredocBody, HeredocBodyPart,
-    ParameterExpansion, ParameterExpansionSyntax, SourceText, StmtSeq, Word as Syntax, WordPart, WordPartNode,
+    CommandSubstitutionSyntax, ConditionalExpr, HeredocBody, HeredocBodyPart, StmtSeq, Word as Syntax, WordPart,
+    WordPartNode,
 };
 
 use super::walk::{Walk, join};
 use super::{Why, Word};
-
-/// The longest word with braces, and the most words that it may expand to.
-const MAX_BRACED: usize = 512;
-const MAX_WORDS: usize = 64;
 
 /// One part of a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,26 +47,20 @@ impl WordBuilder {
 }
 
 impl Walk<'_> {
-    /// Returns the words that `word` expands to, and reads the commands in it.
-    pub(super) fn fields(&mut self, word: &Syntax) -> Vec<Word> {
+    /// Returns the words that `word` expands to, and reads the commands in it. There are none if it is empty.
+    pub(super) fn fields(&mut self, word: &Syntax) -> Option<Word> {
         let making = self.making(word);
-        if making.pieces.is_empty() && !making.quoted {
-            return Vec::new();
+        let empty = making.pieces.is_empty() && !making.quoted;
+        let made = with_patterns(making.pieces).map(|pieces| self.finished(pieces));
+        if made.is_none() {
+            self.doubt(Why::Hidden, word.span.slice(self.source));
         }
-        match braced(making.pieces) {
-            Some(all) => all.into_iter().map(|pieces| self.finished(pieces)).collect(),
-            None => vec![Word::Spread],
-        }
+        (!empty).then(|| made.unwrap_or(Word::Spread))
     }
 
     /// Returns the one word that `word` expands to.
     pub(super) fn word(&mut self, word: &Syntax) -> Word {
-        let mut words = self.fields(word);
-        match (words.len(), words.pop()) {
-            (1, Some(word)) => word,
-            (0, _) => Word::from(""),
-            _ => Word::Spread,
-        }
+        self.fields(word).unwrap_or_else(|| Word::from(""))
     }
 
     /// Returns the value that a variable is assigned. Braces, patterns and spaces have no meaning there.
@@ -138,7 +128,7 @@ impl Walk<'_> {
                 }
             }
             WordPart::CommandSubstitution { body, syntax } => {
-                let known = self.substitution(body, *syntax, raw, quoted);
+                let known = self.substitution(body, *syntax, raw);
                 making.part(known, quoted);
             }
             WordPart::ProcessSubstitution { body, .. } => {
@@ -147,30 +137,17 @@ impl Walk<'_> {
             }
             // `"$@"` expands to as many words as there are arguments.
             WordPart::Variable(name) => making.part(self.variable(name.as_str()), quoted && name.as_str() != "@"),
-            WordPart::Parameter(expansion) => {
+            WordPart::Parameter(_) | WordPart::ParameterExpansion { .. } => {
                 making.part(plain_name(raw).and_then(|name| self.variable(name)), quoted && !raw.contains('@'));
-                self.parameter(expansion, raw);
-            }
-            WordPart::ArithmeticExpansion { expression, expression_ast, expression_word_ast, .. } => {
-                making.unknown(true);
-                // A substitution that begins with a subshell looks the same, but is not arithmetic.
-                if let (None, Some(inner)) =
-                    (expression_ast, raw.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')))
-                {
-                    self.text(inner.to_owned());
-                }
-                self.calculated(raw);
-                self.operand(Some(expression), Some(expression_word_ast), raw);
-            }
-            WordPart::ParameterExpansion { operand, operand_word_ast, .. } => {
-                making.unknown(false);
                 self.expanded(raw);
-                self.operand(operand.as_deref(), operand_word_ast.as_deref(), raw);
+            }
+            WordPart::ArithmeticExpansion { expression_ast, .. } => {
+                making.unknown(true);
+                self.arithmetic(raw, expression_ast.is_some());
             }
             _ => {
                 making.unknown(false);
                 self.expanded(raw);
-                self.maybe_hidden(raw);
             }
         }
     }
@@ -225,17 +202,10 @@ impl Walk<'_> {
     /// Reads the commands of a substitution. Its output is known if it only repeats a heredoc, or prints the shell's
     /// folder, worktree or branch, or a temporary path. These are the usual ways to write messages, branches and
     /// folders.
-    fn substitution(
-        &mut self,
-        body: &StmtSeq,
-        syntax: CommandSubstitutionSyntax,
-        raw: &str,
-        quoted: bool,
-    ) -> Option<String> {
-        if let CommandSubstitutionSyntax::Backtick = syntax {
-            // The shell removes backslashes before it reads the text between backquotes.
-            let inner = raw.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')).unwrap_or(raw);
-            self.text(unescaped(inner, quoted));
+    fn substitution(&mut self, body: &StmtSeq, syntax: CommandSubstitutionSyntax, raw: &str) -> Option<String> {
+        // The shell removes backslashes before it reads the text between backquotes.
+        if matches!(syntax, CommandSubstitutionSyntax::Backtick) && raw.contains('\\') {
+            self.doubt(Why::Hidden, raw);
             return None;
         }
         let before = self.found();
@@ -264,35 +234,6 @@ impl Walk<'_> {
         }
     }
 
-    fn parameter(&mut self, expansion: &ParameterExpansion, raw: &str) {
-        self.expanded(raw);
-        match &expansion.syntax {
-            ParameterExpansionSyntax::Bourne(BourneParameterExpansion::Operation {
-                operand,
-                operand_word_ast,
-                operator,
-                ..
-            }) if operator.replacement_word_ast().is_none() && operand.is_some() => {
-                self.operand(operand.as_ref(), operand_word_ast.as_deref(), raw);
-            }
-            _ => self.maybe_hidden(raw),
-        }
-    }
-
-    /// Reads the commands in an operand, if its spans refer to the source.
-    fn operand(&mut self, text: Option<&SourceText>, word: Option<&Syntax>, raw: &str) {
-        match (text, word) {
-            (Some(text), Some(word)) if text.is_source_backed() => {
-                let before = self.seen();
-                self.word(word);
-                if self.seen() == before {
-                    self.maybe_hidden(raw);
-                }
-            }
-            _ => self.maybe_hidden(raw),
-        }
-    }
-
     /// Reports text that is not parsed and may contain a command.
     pub(super) fn maybe_hidden(&mut self, raw: &str) {
         if ["`", "$(", "<(", ">("].iter().any(|sign| raw.replace("$((", "").contains(sign)) {
@@ -305,21 +246,25 @@ impl Walk<'_> {
     }
 
     /// Records arithmetic or a subscript, which evaluates the values of the variables that it names.
-    fn calculated(&mut self, raw: &str) {
+    pub(super) fn evaluated(&mut self, raw: &str) {
+        self.maybe_hidden(raw);
         let text = raw.strip_prefix('$').unwrap_or(raw);
         if text.contains(|char: char| char.is_ascii_alphabetic() || matches!(char, '_' | '$')) {
             self.place(raw);
         }
     }
 
-    /// Does the same for text that is not parsed.
-    pub(super) fn evaluated(&mut self, raw: &str) {
-        self.maybe_hidden(raw);
-        self.calculated(raw);
+    /// Does so for an expansion. A substitution that begins with a subshell looks the same, but is not arithmetic.
+    pub(super) fn arithmetic(&mut self, raw: &str, parsed: bool) {
+        self.evaluated(raw);
+        if !parsed {
+            self.doubt(Why::Hidden, raw);
+        }
     }
 
     /// Records a `${…}` that evaluates a variable's value: by an offset, a subscript, an indirect name, or as a prompt.
     fn expanded(&mut self, raw: &str) {
+        self.maybe_hidden(raw);
         let inner = raw.trim_start_matches("${").trim_end_matches('}');
         let name = |char: char| char.is_ascii_alphanumeric() || char == '_';
         let rest = inner.trim_start_matches('#').trim_start_matches(name);
@@ -339,17 +284,16 @@ impl Walk<'_> {
                 HeredocBodyPart::Literal(text) => making.push_text(text.as_str(self.source, node.span)),
                 HeredocBodyPart::Variable(name) => making.part(self.variable(name.as_str()), true),
                 HeredocBodyPart::CommandSubstitution { body, syntax } => {
-                    let known = self.substitution(body, *syntax, raw, true);
+                    let known = self.substitution(body, *syntax, raw);
                     making.part(known, true);
                 }
-                HeredocBodyPart::ArithmeticExpansion { expression, expression_word_ast, .. } => {
+                HeredocBodyPart::ArithmeticExpansion { expression_ast, .. } => {
                     making.unknown(true);
-                    self.calculated(raw);
-                    self.operand(Some(expression), Some(expression_word_ast), raw);
+                    self.arithmetic(raw, expression_ast.is_some());
                 }
-                HeredocBodyPart::Parameter(expansion) => {
+                HeredocBodyPart::Parameter(_) => {
                     making.part(plain_name(raw).and_then(|name| self.variable(name)), true);
-                    self.parameter(expansion, raw);
+                    self.expanded(raw);
                 }
             }
         }
@@ -393,16 +337,10 @@ impl Walk<'_> {
 
     /// Reads the commands in a pattern.
     pub(super) fn pattern(&mut self, pattern: &shuck_ast::Pattern) {
-        let mut waiting = vec![pattern];
-        while let Some(next) = waiting.pop() {
-            for part in &next.parts {
-                match &part.kind {
-                    shuck_ast::PatternPart::Word(word) => {
-                        self.word(word);
-                    }
-                    shuck_ast::PatternPart::Group { patterns, .. } => waiting.extend(patterns),
-                    _ => self.maybe_hidden(part.span.slice(self.source)),
-                }
+        for part in &pattern.parts {
+            match &part.kind {
+                shuck_ast::PatternPart::Word(word) => drop(self.word(word)),
+                _ => self.maybe_hidden(part.span.slice(self.source)),
             }
         }
     }
@@ -430,55 +368,38 @@ fn pattern_text(piece: &Piece) -> String {
     }
 }
 
-/// Expands the braces of a word. Returns `None` if there are too many words, or for a range (`{1..9}`).
-fn braced(pieces: Vec<Piece>) -> Option<Vec<Vec<Piece>>> {
-    let mut done = Vec::new();
-    let mut waiting = vec![pieces];
-    while let Some(next) = waiting.pop() {
-        // Each open brace searches for its end.
-        if next.len() > MAX_BRACED && next.contains(&Piece::Live('{')) {
-            return None;
-        }
-        let found = (0..next.len()).find_map(|at| alternatives(&next, at).map(|found| (at, found)));
-        let Some((open, (close, choices))) = found else {
-            done.push(next);
-            continue;
-        };
-        if choices.is_empty() || waiting.len() + done.len() + choices.len() > MAX_WORDS {
-            return None;
-        }
-        let whole = |choice: &Vec<Piece>| [&next[..open], choice.as_slice(), &next[close + 1..]].concat();
-        waiting.extend(choices.iter().rev().map(whole));
-    }
-    Some(done)
-}
-
-/// Returns the end of the brace at `open` and its alternatives, which are empty for a range.
-fn alternatives(pieces: &[Piece], open: usize) -> Option<(usize, Vec<Vec<Piece>>)> {
-    if pieces[open] != Piece::Live('{') {
-        return None;
-    }
-    let (mut depth, mut starts) = (0_usize, vec![open + 1]);
-    for (at, piece) in pieces.iter().enumerate().skip(open) {
-        match piece {
-            Piece::Live('{') => depth += 1,
-            Piece::Live(',') if depth == 1 => starts.push(at + 1),
-            Piece::Live('}') if depth == 1 => {
-                let ends = starts.iter().skip(1).map(|start| start - 1).chain([at]);
-                let choices: Vec<Vec<Piece>> =
-                    starts.iter().zip(ends).map(|(from, to)| pieces[*from..to].to_vec()).collect();
-                let counts = plain(&pieces[open + 1..at]).is_none_or(|inner| inner.contains(".."));
-                return match (choices.len(), counts) {
-                    (1, true) => Some((at, Vec::new())),
-                    (1, false) => None,
-                    _ => Some((at, choices)),
-                };
+/// Replaces braces that expand to several words by a pattern that matches all of them. Returns `None` if none does: it
+/// would have to match a path, or names with and without a dot at the front.
+fn with_patterns(pieces: Vec<Piece>) -> Option<Vec<Piece>> {
+    let mut found: Vec<Piece> = Vec::new();
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    for piece in pieces {
+        found.push(piece);
+        match (piece, open.last_mut()) {
+            (Piece::Live('{'), _) => open.push((found.len() - 1, false)),
+            (Piece::Live(','), Some((_, several))) => *several = true,
+            (Piece::Char('.'), Some((from, several))) => {
+                *several |= found.len() > *from + 2 && found[found.len() - 2] == Piece::Char('.');
             }
-            Piece::Live('}') => depth -= 1,
-            Piece::Char(_) | Piece::Live(_) | Piece::Unknown { .. } => {}
+            (Piece::Live('}'), Some(_)) => {
+                if let Some((from, true)) = open.pop() {
+                    let begins = from == 0 || matches!(found[from - 1], Piece::Char('/') | Piece::Live('{' | ','));
+                    let inner = &found[from..];
+                    let ends = |piece: &Piece| matches!(piece, Piece::Char('.') | Piece::Live(',' | '}'));
+                    let starts = |piece: &Piece| matches!(piece, Piece::Live('{' | ','));
+                    let dotted = begins && inner.windows(2).any(|pair| starts(&pair[0]) && ends(&pair[1]));
+                    let open = |piece: &Piece| matches!(piece, Piece::Char('/') | Piece::Unknown { .. });
+                    if dotted || inner.iter().any(open) {
+                        return None;
+                    }
+                    found.truncate(from);
+                    found.push(Piece::Live('*'));
+                }
+            }
+            _ => {}
         }
     }
-    None
+    Some(found)
 }
 
 /// Returns the variable if `raw` is `${name}` and nothing more.
@@ -486,19 +407,4 @@ fn plain_name(raw: &str) -> Option<&str> {
     let name = raw.strip_prefix("${")?.strip_suffix('}')?;
     let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
     (!name.is_empty() && name.chars().all(is_name)).then_some(name)
-}
-
-/// Returns the text between backquotes as the inner shell reads it.
-fn unescaped(text: &str, quoted: bool) -> String {
-    let mut out = String::new();
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        let taken = match (character, characters.peek()) {
-            ('\\', Some('\\' | '`' | '$')) => characters.next(),
-            ('\\', Some('"')) if quoted => characters.next(),
-            _ => None,
-        };
-        out.push(taken.unwrap_or(character));
-    }
-    out
 }
