@@ -9,51 +9,43 @@ use crate::shell::{self, Assignment, Word};
 
 pub(super) fn look(judged: &JudgedCall<'_>, at: usize) -> Option<Finding> {
     let call = &judged.calls[at];
-    configured(call)
-        .or_else(|| started(judged, call))
-        .or_else(|| shadowed(judged, call))
-        .or_else(|| renamed(judged, call))
-        .map(|finding| finding.at(at))
+    set(judged, call).or_else(|| shadowed(judged, call)).or_else(|| renamed(judged, call)).map(|finding| finding.at(at))
 }
 
-/// Reports configuration of git that affects the programs that the command starts.
-fn configured(call: &CommandCall<'_>) -> Option<Finding> {
-    let sets =
-        |name: &str| (name.starts_with("GIT_CONFIG") && name != "GIT_CONFIG_NOSYSTEM") || name == "GIT_EXEC_PATH";
-    let command = call.command;
-    let given = call.command.set().find(|given| sets(&given.name))?;
-    let program = command.program().filter(|program| !matches!(*program, "export" | "declare" | "unset" | "echo"))?;
-    // Calls of git itself are judged with their variables.
-    if call.git.is_some() {
-        return None;
-    }
-    let reason = format!("`{}` changes the configuration of every git that `{program}` starts", given.name);
-    Some(Finding::block("", reason).remedy(format!("run it without `{}`", given.name)))
-}
-
-/// Reports a text or a library that runs first in every program that the command starts, or a repository for them.
-fn started(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
-    let first = call.command.words.first()?.known()?;
-    let starts = call.command.program().is_some_and(|program| !shell::is_inert(program)) && call.git.is_none();
-    let reaches = |given: &&Assignment| {
+/// Reports a variable that decides what a command, or the programs that it starts, runs first or reads.
+fn set(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
+    let program = call.command.program()?;
+    let prints = matches!(program, "export" | "declare" | "unset" | "echo");
+    let starts = call.git.is_none() && !shell::is_inert(program);
+    let refuses = |given: &Assignment| {
         let value = given.value.known();
         match given.name.as_str() {
-            "PROMPT_COMMAND" => true,
+            "GIT_CONFIG_NOSYSTEM" => None,
+            "PROMPT_COMMAND" => Some(false),
+            // Calls of git itself are judged with their configuration.
+            "GIT_EXEC_PATH" => (call.git.is_none() && !prints).then_some(true),
+            name if name.starts_with("GIT_CONFIG") => (call.git.is_none() && !prints).then_some(true),
+            "GIT_DIR" => starts.then_some(false),
+            "BASH_ENV" => (starts && value != Some("")).then_some(false),
+            // Other variables have this name as well: `ENV=test`.
+            "ENV" => (starts && value.is_none_or(|value| value.contains('/'))).then_some(false),
+            "LD_PRELOAD" | "DYLD_INSERT_LIBRARIES" => {
+                ((starts || call.git.is_some()) && value != Some("")).then_some(false)
+            }
+            name if name.starts_with("BASH_FUNC_") => Some(false),
             // A shell expands its prompts.
             name if name.starts_with("PS") || name.ends_with("PROMPT") => {
-                value.is_none_or(|value| value.contains(['$', '`']))
+                value.is_none_or(|value| value.contains(['$', '`'])).then_some(false)
             }
-            name if name.starts_with("BASH_FUNC_") => true,
-            "BASH_ENV" => starts && value != Some(""),
-            // Other variables have this name as well: `ENV=test`.
-            "ENV" => starts && value.is_none_or(|value| value.contains('/')),
-            "LD_PRELOAD" | "DYLD_INSERT_LIBRARIES" => (starts || call.git.is_some()) && value != Some(""),
-            "GIT_DIR" => starts,
-            _ => false,
+            _ => None,
         }
     };
-    let name = &call.command.set().find(reaches)?.name;
-    Some(Finding::ask(judged, "", format!("`{name}` changes what `{first}` and every program that it starts do")))
+    let (name, refuses) = call.command.set().find_map(|given| Some((&given.name, refuses(given)?)))?;
+    let reason = format!("`{name}` changes what `{program}` and every program that it starts do");
+    Some(match refuses {
+        true => Finding::block("", reason).remedy(format!("run it without `{name}`")),
+        false => Finding::ask(judged, "", reason),
+    })
 }
 
 /// Reports a copy of a program that the gates depend on, under an unknown name.
@@ -61,18 +53,11 @@ fn renamed(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     if !matches!(call.command.program()?, "cp" | "ln" | "install" | "mv") {
         return None;
     }
-    let unknown = call.command.words.iter().any(|word| word.known().is_none());
-    if let Some(program) = judged.part_named().filter(|name| unknown && shell::lists(PROGRAMS, name)) {
-        return Some(Finding::ask(judged, "", format!("`{program}` is not recognised under another name")));
-    }
-    let sources: Vec<&str> = call.command.words.iter().skip(1).filter_map(Word::known).collect();
-    let (_, sources) = sources.split_last()?;
-    let is_program = |path: &&&str| {
-        path.rsplit_once('/').is_some_and(|(folder, name)| {
-            shell::lists(PROGRAMS, name) && (folder.ends_with("bin") || folder.ends_with("git-core"))
-        })
-    };
-    let program = sources.iter().find(is_program)?;
+    let words = &call.command.words;
+    let is_program = |path: &&str| PROGRAMS.split(' ').any(|name| path.ends_with(&format!("bin/{name}")));
+    let unknown = words.iter().any(|word| word.known().is_none());
+    let searched = judged.part_named().filter(|name| unknown && shell::lists(PROGRAMS, name));
+    let program = words.iter().filter_map(Word::known).find(is_program).or(searched)?;
     Some(Finding::ask(judged, "", format!("`{program}` is not recognised under another name")))
 }
 
@@ -86,7 +71,7 @@ fn shadowed(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> 
     }
     let program = command.program().filter(|program| shell::lists(PROGRAMS, program))?;
     let reads = call.git.as_ref().is_some_and(|invocation| matches!(invocation.action, Action::Reads));
-    (call.command.set().any(|given| given.name == "PATH") && !reads).then(|| {
+    (command.set().any(|given| given.name == "PATH") && !reads).then(|| {
         Finding::ask(judged, "", format!("which `{program}` runs depends on the `PATH` that is set before it"))
     })
 }

@@ -40,28 +40,21 @@ fn printed(judged: &JudgedCall<'_>) -> Option<Finding> {
     ))
 }
 
-/// Programs that affect a folder with all its contents.
-const TAKES: [&str; 7] = ["rm", "mv", "rmdir", "shred", "find", "chattr", "mount"];
-
 /// Returns how a program treats folders.
 fn takes(call: &CommandCall<'_>) -> Takes {
-    let program = call.command.program().unwrap_or_default();
-    let by_git = call.git.as_ref().map_or("", |call| call.name.as_str());
-    match program {
-        "rm" | "mv" | "rmdir" | "shred" => Takes::Everything,
+    let has = |option: &str| call.command.words.iter().filter_map(Word::known).any(|word| word.starts_with(option));
+    if let Some(git) = &call.git {
+        return if matches!(&*git.name, "rm" | "mv") && !has("--cached") { Takes::Everything } else { Takes::Named };
+    }
+    match call.command.program().unwrap_or_default() {
         // A hook with more permissions is still a hook.
         "chmod" if only_adds(call.command) => Takes::Nothing,
-        "chmod" | "chown" | "chgrp" => Takes::Everything,
+        "rm" | "mv" | "rmdir" | "shred" | "chmod" | "chown" | "chgrp" => Takes::Everything,
         // A link lets its files be written by another name, and `--delete` removes what is not in the source.
         "cp" if shell::links(call.command.words.get(1..).unwrap_or_default()) => Takes::Everything,
-        "rsync" if call.command.words.iter().any(|word| word.known().is_some_and(|text| text.starts_with("--del"))) => {
-            Takes::Everything
-        }
-        _ if by_git == "rm" && call.command.words.iter().any(|word| word.known() == Some("--cached")) => Takes::Named,
-        _ if matches!(by_git, "rm" | "mv") => Takes::Everything,
-        _ if TAKES.contains(&program) => Takes::Folders,
+        "rsync" if has("--del") => Takes::Everything,
+        "find" | "chattr" | "mount" => Takes::Folders,
         "ln" | "install" => Takes::Named,
-        _ if call.git.is_some() => Takes::Named,
         _ => Takes::Nothing,
     }
 }
@@ -124,19 +117,11 @@ fn filled(judged: &JudgedCall<'_>, command: &Command) -> Option<Finding> {
 
 /// Checks for `chmod +x`, `chmod 755` or `chmod go-w`, after which a hook still works.
 fn only_adds(command: &Command) -> bool {
-    let takes = |mode: &str| mode.starts_with('-') && mode[1..].chars().all(|char| "rwxXst".contains(char));
-    let words: Vec<&str> = command.words.iter().skip(1).filter_map(Word::known).collect();
-    let mode = words.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
-    let octal = mode.trim_start_matches('0');
-    let adds = |clause: &str| match clause.find(['+', '-', '=']) {
-        Some(at) => {
-            clause[at..].starts_with('+') && !clause[at + 1..].contains(['-', '='])
-                || (at > 0 && !clause[..at].contains(['u', 'a']))
-        }
-        None => false,
-    };
-    let adds = mode.split(',').all(adds) || (octal.len() == 3 && octal.starts_with('7'));
-    adds && !words.iter().any(|word| takes(word) || word.starts_with("--ref"))
+    let mut modes = command.words.iter().skip(1).filter_map(Word::known).filter(|word| *word != "-R");
+    let mode = modes.next().unwrap_or_default();
+    let adds = mode.contains('+') && !mode.contains(['-', '=', ',']);
+    let of_others = mode.contains(['-', '=']) && !mode.contains(['u', 'a', '+', ',']) && mode.starts_with(['g', 'o']);
+    adds || of_others || (mode.len() >= 3 && mode.trim_start_matches('0').starts_with('7'))
 }
 
 /// Checks whether a pattern may match a protected file.
@@ -159,6 +144,8 @@ fn guessed(judged: &JudgedCall<'_>, at: usize) -> Option<Finding> {
     let command = judged.calls[at].command;
     let from = &judged.intent.folder;
     let arguments = named_paths::arguments(command);
+    let known = || command.writes.iter().filter_map(Word::known);
+    let ask = |reason: String| Some(Finding::ask(judged, "", reason));
     let holds = |path: &String| {
         named_paths::is_named(path)
             || judged.place(path).is_some_and(|place| {
@@ -167,53 +154,31 @@ fn guessed(judged: &JudgedCall<'_>, at: usize) -> Option<Finding> {
             })
     };
     if let Some(path) = arguments.iter().flat_map(|path| named_paths::seen(from, command, path)).find(holds) {
-        let program = command.program().unwrap_or_default();
-        return Some(Finding::ask(
-            judged,
-            "",
-            format!("`{program}` is given `{path}`, which the gates depend on, and may write it"),
-        ));
+        return ask(format!("it is given `{path}`, which the gates depend on, and may write it"));
     }
     if let Some(path) = named_paths::in_program(command) {
-        return Some(Finding::ask(
-            judged,
-            "",
-            format!("the text that is run names `{path}`, which the gates depend on"),
-        ));
+        return ask(format!("the text that is run names `{path}`, which the gates depend on"));
     }
-    let gates = |folder: &Word| match folder {
-        Word::Pattern(pattern) => may_be_protected(&format!("{pattern}/*"), false).then(|| pattern.clone()),
-        Word::Known(_) | Word::Dynamic | Word::Spread => None,
+    if let Some(path) = known().find(|path| is_of_process(path)) {
+        return ask(format!("`{path}` refers to another file, which is known only at run time"));
+    }
+    let may_hold = |folder: &Word| match folder {
+        Word::Pattern(pattern) => may_be_protected(&format!("{pattern}/*"), false),
+        Word::Known(_) | Word::Dynamic | Word::Spread => false,
     };
-    if !command.writes.is_empty()
-        && let Some(pattern) = command.folders.iter().find_map(gates)
-    {
-        let reason = format!("a file is written in `{pattern}`, which may be a folder that the gates depend on");
-        return Some(Finding::ask(judged, "", reason));
-    }
-    if let Some(path) = command.writes.iter().filter_map(Word::known).find(|path| is_of_process(path)) {
-        return Some(Finding::ask(
-            judged,
-            "",
-            format!("`{path}` refers to another file, which is known only at run time"),
-        ));
+    if !command.writes.is_empty() && command.folders.iter().any(may_hold) {
+        return ask("a file is written in a folder that the gates may depend on".to_owned());
     }
     let nowhere = command.folders.iter().any(|folder| folder.known().is_none());
-    let written =
-        || command.writes.iter().filter_map(Word::known).map(str::to_owned).chain(named_paths::arguments(command));
-    if nowhere && let Some(path) = written().find(|path| !path.starts_with('/') && named_paths::may_hold(path)) {
-        let reason = format!("`{path}` may be a file that the gates depend on: its folder is known only at run time");
-        return Some(Finding::ask(judged, "", reason));
+    let mut written = known().map(str::to_owned).chain(arguments).filter(|path| !path.starts_with('/'));
+    if nowhere && let Some(path) = written.find(|path| named_paths::may_hold(path)) {
+        return ask(format!("`{path}` may be a file that the gates depend on: its folder is known only at run time"));
     }
     let targets = command.writes.iter().chain(command.fills.iter().map(|fill| &fill.to));
-    let unknown = targets.into_iter().any(|write| matches!(write, Word::Dynamic | Word::Spread));
-    let unknown = unknown || (nowhere && !command.writes.is_empty());
+    let unknown = targets.into_iter().any(|write| matches!(write, Word::Dynamic | Word::Spread))
+        || (nowhere && !command.writes.is_empty());
     let path = unknown.then(|| judged.named().or_else(|| judged.part_named())).flatten()?;
-    Some(Finding::ask(
-        judged,
-        "",
-        format!("the name of a file that it writes is known only at run time, and the gates depend on `{path}`"),
-    ))
+    ask(format!("the name of a file that it writes is known only at run time, and the gates depend on `{path}`"))
 }
 
 /// Checks whether a path leads to an open file of a process, or to its folder.
