@@ -56,7 +56,7 @@ fn renamed(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     let words = &call.command.words;
     let is_program = |path: &&str| PROGRAMS.split(' ').any(|name| path.ends_with(&format!("bin/{name}")));
     let unknown = words.iter().any(|word| word.known().is_none());
-    let searched = judged.part_named().filter(|name| unknown && shell::lists(PROGRAMS, name));
+    let searched = judged.named().filter(|name| unknown && shell::lists(PROGRAMS, name));
     let program = words.iter().filter_map(Word::known).find(is_program).or(searched)?;
     Some(Finding::ask(judged, "", format!("`{program}` is not recognised under another name")))
 }

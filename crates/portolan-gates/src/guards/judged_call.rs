@@ -25,7 +25,6 @@ pub(super) struct JudgedCall<'a> {
     /// The protected path that the text names. It is searched once and only on demand, because the text may be long and
     /// the calls many.
     named: OnceCell<Option<String>>,
-    part_named: OnceCell<Option<String>>,
 }
 
 /// The most calls that check something out and are still distinguished. Each call is compared with each of them.
@@ -69,9 +68,8 @@ impl<'a> JudgedCall<'a> {
         let calls: Vec<CommandCall<'_>> = reading.commands.iter().map(call).collect();
         let (switches, loops) = (Vec::new(), loops(intent));
         let sets_path = calls.iter().any(|call| call.command.set().any(|given| given.name == "PATH"));
-        let (named, part_named) = (OnceCell::new(), OnceCell::new());
-        let mut judged =
-            JudgedCall { intent, reading, scene, guidelines, calls, switches, loops, sets_path, named, part_named };
+        let named = OnceCell::new();
+        let mut judged = JudgedCall { intent, reading, scene, guidelines, calls, switches, loops, sets_path, named };
         judged.switches =
             judged.git().filter_map(|(at, _, invocation)| Some((at, judged.switched(invocation)?))).collect();
         judged
@@ -102,16 +100,10 @@ impl<'a> JudgedCall<'a> {
         self.scene.places.get(path)
     }
 
-    /// Returns a protected path that the shell text names.
+    /// Returns a protected path that the shell text names, or a part of one.
     pub(super) fn named(&self) -> Option<&str> {
         let Tool::Shell { command } = self.intent.tool.deed() else { return None };
         self.named.get_or_init(|| named_paths::named(command)).as_deref()
-    }
-
-    /// Returns a part of such a path, if the text may assemble the rest.
-    pub(super) fn part_named(&self) -> Option<&str> {
-        let Tool::Shell { command } = self.intent.tool.deed() else { return None };
-        self.part_named.get_or_init(|| named_paths::part_named(command)).as_deref()
     }
 
     /// Checks whether a path is one of `GuardContext::own`, or lies in one.

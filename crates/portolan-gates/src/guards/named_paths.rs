@@ -92,7 +92,14 @@ pub(super) fn in_program(command: &Command) -> Option<String> {
     texts.chain(input.filter_map(Word::known)).find_map(named)
 }
 
-/// Returns a protected path in a text, except for one that is excluded.
+/// Hooks of git that enforce the gates, and files that the gates keep.
+const KEPT: &str = "pre-commit commit-msg pre-push reference-transaction post-commit post-checkout flow-events.jsonl \
+    installed.json runs.db";
+
+/// The programs that the gates depend on.
+pub(super) const PROGRAMS: &str = "git gh portolan";
+
+/// Returns a protected path in a text, or a part that only such paths have, except for one that is excluded.
 pub(super) fn named(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let word = |at: usize| words.get(at).copied().unwrap_or_default();
@@ -103,43 +110,28 @@ pub(super) fn named(text: &str) -> Option<String> {
         (tests && not) || before(at, 1) == "-v" || leaves_out(before(at, 1)) || leaves_out(word(at))
     };
     let is_path = |char: char| char.is_alphanumeric() || "._/~+-@*?".contains(char);
-    let all = (0..words.len()).filter(|at| !left_out(*at)).flat_map(|at| word(at).split(|char| !is_path(char)));
     // Regular expressions are full of `.*`, which names no file.
     let is_expression = |token: &str| token.starts_with(".*") || !token.contains(char::is_alphanumeric);
-    all.filter(|token| token.contains('.') && !is_expression(token)).find(|token| is_named(token)).map(str::to_owned)
+    (0..words.len()).find_map(|at| {
+        let found = |token: &&str| {
+            let whole = !left_out(at) && token.contains('.') && !is_expression(token) && is_named(token);
+            whole || is_part(before(at, 1), token)
+        };
+        word(at).split(|char| !is_path(char)).find(found).map(str::to_owned)
+    })
 }
 
-/// Hooks of git that enforce the gates, and files that the gates keep.
-const KEPT: &str = "pre-commit commit-msg pre-push reference-transaction post-commit post-checkout flow-events.jsonl \
-    installed.json runs.db";
-
-/// The programs that the gates depend on.
-pub(super) const PROGRAMS: &str = "git gh portolan";
-
-/// Checks whether the next word is a program to be located: `which git`, `command -v git`, `type -P git`.
-pub(super) fn is_search(word: &str) -> bool {
-    matches!(word, "which" | "-v" | "-P" | "-p")
-}
-
-/// Returns a part of a path that only protected files have, in a text that may assemble the rest of it.
-pub(super) fn part_named(text: &str) -> Option<String> {
-    const PLACES: [&str; 5] = ["OLDPWD", "--git-dir", "--git-common-dir", "--absolute-git-dir", "--git-path"];
-    let is_part = |char: char| char.is_alphanumeric() || "._/-*?".contains(char);
-    let tokens: Vec<&str> = text.split(|char| !is_part(char)).filter(|token| !token.is_empty()).collect();
-    let searched = |at: usize| at > 0 && matches!(tokens[at - 1], "-name" | "-iname");
-    let found = (0..tokens.len()).find(|&at| {
-        let token = tokens[at].trim_start_matches('/');
-        let name = token.rsplit('/').next().unwrap_or_default();
-        let program =
-            at.checked_sub(1).is_some_and(|before| is_search(tokens[before])) && shell::lists(PROGRAMS, token);
-        if PLACES.contains(&token) || program {
-            return true;
-        }
-        let hooks = token.contains("hooks/") || token.ends_with("hooks");
-        (shell::lists(KEPT, name) && (hooks || searched(at) || !name.contains('-') || name.contains('.')))
-            || (searched(at) && name.starts_with("pre-") && name.contains('*'))
-    });
-    found.map(|at| tokens[at].to_owned())
+/// Checks whether a word is a part that only protected paths have, in a text that may assemble the rest of it.
+fn is_part(before: &str, token: &str) -> bool {
+    const PLACES: &str = "OLDPWD --git-dir --git-common-dir --absolute-git-dir --git-path";
+    let before = before.trim_start_matches(|char: char| !char.is_alphanumeric() && char != '-');
+    let name = token.rsplit('/').next().unwrap_or_default();
+    let hooks = token.contains("hooks/") || token.ends_with("hooks");
+    let searched = matches!(before, "-name" | "-iname");
+    let kept = shell::lists(KEPT, name) && (hooks || searched || !name.contains('-') || name.contains('.'));
+    // `which git`, `command -v git`, `type -P git`
+    let program = matches!(before, "which" | "-v" | "-P" | "-p") && shell::lists(PROGRAMS, token);
+    kept || program || shell::lists(PLACES, token) || (searched && name.starts_with("pre-") && name.contains('*'))
 }
 
 /// Checks whether a path may be protected, if its folder is known only at run time.

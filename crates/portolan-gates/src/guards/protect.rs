@@ -177,7 +177,7 @@ fn guessed(judged: &JudgedCall<'_>, at: usize) -> Option<Finding> {
     let targets = command.writes.iter().chain(command.fills.iter().map(|fill| &fill.to));
     let unknown = targets.into_iter().any(|write| matches!(write, Word::Dynamic | Word::Spread))
         || (nowhere && !command.writes.is_empty());
-    let path = unknown.then(|| judged.named().or_else(|| judged.part_named())).flatten()?;
+    let path = unknown.then(|| judged.named()).flatten()?;
     ask(format!("the name of a file that it writes is known only at run time, and the gates depend on `{path}`"))
 }
 

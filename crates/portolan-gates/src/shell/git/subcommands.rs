@@ -281,24 +281,22 @@ fn checkout(given: &CallOptions) -> Action {
 }
 
 fn config(given: &CallOptions) -> Action {
-    let operands = &given.operands;
-    let key = |at: usize| {
-        let known = operands.get(at).and_then(Word::known);
-        known.map_or_else(|| "?".to_owned(), str::to_lowercase)
-    };
-    let write = |key: String, value: Option<&Word>| Action::Config(ConfigWrite { key, value: value.cloned() });
-    let verb = operands.first().and_then(Word::known).unwrap_or_default();
-    match verb {
-        _ if given.any("get get-all get-regexp get-urlmatch l list get-color get-colorbool") => Action::Reads,
-        "list" | "get" => Action::Reads,
-        _ if given.any("remove-section") && verb.starts_with("branch.") => write(key(0), None),
-        // The keys in a renamed or removed section are known only at run time.
-        "remove-section" | "rename-section" | "edit" | "copy-section" => write("?".to_owned(), None),
-        _ if given.any("remove-section rename-section e edit") => write("?".to_owned(), None),
-        _ if given.any("unset unset-all") => write(key(0), None),
-        "set" => write(key(1), operands.get(2)),
-        "unset" => write(key(1), None),
-        _ if operands.len() < 2 && !operands.iter().any(Word::is_several) => Action::Reads,
-        _ => write(key(0), operands.get(1)),
+    let verb = given.operands.first().and_then(Word::known).unwrap_or_default();
+    let named = matches!(verb, "set" | "unset");
+    let (key, value) = (given.operands.get(usize::from(named)), given.operands.get(1 + usize::from(named)));
+    let sections = given.any("remove-section rename-section e edit") && !verb.starts_with("branch.");
+    let removes = verb == "unset" || given.any("unset unset-all remove-section");
+    let shows = given.any("get get-all get-regexp get-urlmatch l list get-color get-colorbool");
+    if shows || matches!(verb, "list" | "get") {
+        return Action::Reads;
     }
+    // The keys in a renamed or removed section are known only at run time.
+    if sections || matches!(verb, "remove-section" | "rename-section" | "edit" | "copy-section") {
+        return Action::Config(ConfigWrite { key: "?".to_owned(), value: None });
+    }
+    if !removes && value.is_none() && !given.operands.iter().any(Word::is_several) {
+        return Action::Reads;
+    }
+    let key = key.and_then(Word::known).map_or_else(|| "?".to_owned(), str::to_lowercase);
+    Action::Config(ConfigWrite { key, value: value.filter(|_| !removes).cloned() })
 }
