@@ -2,7 +2,7 @@
 //! branch is moved except to the state of its remote (I-2).
 
 use super::branches::{self, Effect};
-use super::context::Place;
+use super::context::{Place, Worktree};
 use super::finding::{Finding, own_branch};
 use super::judged_call::{self, CheckedOut, JudgedCall};
 use super::settings;
@@ -29,14 +29,7 @@ pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
 
 fn edit(judged: &JudgedCall<'_>, path: &str) -> Finding {
     let absolute = judged_call::absolute(&judged.intent.folder, &path.into()).unwrap_or_default();
-    let Some(place) = judged.place(&absolute) else {
-        return Finding::ask(judged, "I-1", format!("it is unclear where `{path}` is"));
-    };
-    match (harmless(place), &place.worktree) {
-        (Some(why), _) => Finding::allow("I-1", format!("`{path}` {why}")),
-        (None, Some(worktree)) => on_file(judged, path, &[super::judged_call::present(worktree)]),
-        (None, None) => Finding::allow("I-1", format!("`{path}` is not in a repository")),
-    }
+    on_file(judged, path, judged.place(&absolute), |worktree| vec![judged_call::present(worktree)])
 }
 
 /// Returns why a write to this place does not edit a branch.
@@ -49,17 +42,34 @@ pub(super) fn harmless(place: &Place) -> Option<&'static str> {
     }
 }
 
-fn on_file(judged: &JudgedCall<'_>, path: &str, on: &[CheckedOut]) -> Finding {
+/// Judges a file that is written in this place, where `on` may be checked out.
+fn on_file(
+    judged: &JudgedCall<'_>,
+    path: &str,
+    place: Option<&Place>,
+    on: impl Fn(&Worktree) -> Vec<CheckedOut>,
+) -> Finding {
+    let Some(place) = place else { return Finding::ask(judged, "I-1", format!("it is unclear where `{path}` is")) };
+    match (harmless(place), &place.worktree) {
+        (None, Some(worktree)) => on_branch(judged, "I-1", &format!("`{path}` would be written on"), &on(worktree)),
+        (why, _) => Finding::allow("I-1", format!("`{path}` {}", why.unwrap_or("is not in a repository"))),
+    }
+}
+
+/// Judges something that happens on the checked-out branch.
+fn on_branch(judged: &JudgedCall<'_>, rule: &'static str, what: &str, on: &[CheckedOut]) -> Finding {
     if let Some(branch) = integration(judged, on) {
-        let reason = format!(
-            "`{path}` would be written while `{branch}` is checked out, which accepts changes through review only"
-        );
-        return Finding::block("I-1", reason).remedies(own_branch(judged));
+        let block = Finding::block(rule, format!("{what} `{branch}`, which accepts changes through review only"));
+        return match what {
+            branches::MERGES => block.remedy("git pull --ff-only"),
+            branches::PUSHES => block.remedy("push a branch of your own: git push -u origin HEAD"),
+            _ => block.remedies(own_branch(judged)),
+        };
     }
     if on.contains(&CheckedOut::Unknown) {
-        return Finding::ask(judged, "I-1", format!("it is unclear which branch `{path}` would be written on"));
+        return Finding::ask(judged, rule, format!("{what} a branch that is known only at run time"));
     }
-    Finding::allow("I-1", format!("`{path}` is not written on an integration branch"))
+    Finding::allow(rule, format!("{what} no integration branch"))
 }
 
 /// Returns the integration branch among those that may be checked out.
@@ -81,19 +91,11 @@ fn writes(judged: &JudgedCall<'_>, at: usize, command: &Command) -> Vec<Finding>
     if command.program() == Some("mkdir") {
         return Vec::new();
     }
-    let mut found: Vec<Finding> = Vec::new();
-    for path in judged_call::written(&judged.intent.folder, command) {
-        let finding = match path.as_deref().map(|path| (path, judged.place(path))) {
-            Some((path, Some(place))) => match (harmless(place), place.worktree.as_deref()) {
-                (None, Some(worktree)) => on_file(judged, path, &judged.heads(at, worktree)),
-                (why, _) => Finding::allow("I-1", format!("`{path}` {}", why.unwrap_or("is not in a repository"))),
-            },
-            Some((path, None)) => Finding::ask(judged, "I-1", format!("it is unclear where `{path}` is")),
-            None => somewhere(judged, at, command),
-        };
-        found.push(finding.at(at));
-    }
-    found
+    let judge = |path: Option<String>| match path {
+        Some(path) => on_file(judged, &path, judged.place(&path), |worktree| judged.heads(at, worktree)),
+        None => somewhere(judged, at, command),
+    };
+    judged_call::written(&judged.intent.folder, command).into_iter().map(|path| judge(path).at(at)).collect()
 }
 
 /// Judges a file whose name is known only at run time. It is not asked about on a work branch.
@@ -128,32 +130,17 @@ fn calls(judged: &JudgedCall<'_>, at: usize, command: &Command, invocation: &Inv
 }
 
 fn finding(judged: &JudgedCall<'_>, on: &[CheckedOut], effect: Effect) -> Finding {
-    let (rule, what) = match effect {
-        Effect::Current(what) => ("I-2", what),
-        Effect::Files => ("I-1", "this would change files on"),
+    match effect {
+        Effect::Current(what) => on_branch(judged, "I-2", what, on),
+        Effect::Files => on_branch(judged, "I-1", "this would change files on", on),
         Effect::Named(what, branch) => {
             let reason = format!("{what} `{branch}`, which accepts changes through review only");
-            return Finding::block("I-2", reason).remedies(own_branch(judged));
+            Finding::block("I-2", reason).remedies(own_branch(judged))
         }
-        Effect::Unknowable(what) => return Finding::ask(judged, "I-2", what),
+        Effect::Unknowable(what) => Finding::ask(judged, "I-2", what),
         Effect::Elsewhere(what) => {
             let decision = if judged.guidelines.strict { Decision::Block } else { Decision::Ask };
-            return Finding::new(decision, "I-2", what).remedy("ask the person whom you work for to do it");
+            Finding::new(decision, "I-2", what).remedy("ask the person whom you work for to do it")
         }
-    };
-    match integration(judged, on) {
-        Some(branch) => {
-            let reason = format!("{what} `{branch}`, which accepts changes through review only");
-            let block = Finding::block(rule, reason);
-            match what {
-                branches::MERGES => block.remedy("git pull --ff-only"),
-                branches::PUSHES => block.remedy("push a branch of your own: git push -u origin HEAD"),
-                _ => block.remedies(own_branch(judged)),
-            }
-        }
-        None if on.contains(&CheckedOut::Unknown) => {
-            Finding::ask(judged, rule, format!("{what} a branch that is known only at run time"))
-        }
-        None => Finding::allow(rule, format!("{what} no integration branch")),
     }
 }
