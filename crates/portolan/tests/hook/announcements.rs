@@ -11,7 +11,7 @@ fn an_edit_on_main_is_refused_with_what_puts_it_right() {
         let said = project.edit(host, "a.txt");
         assert!(said.is_denied(), "{said:?}");
         for part in
-            ["I-1", "while `main` is checked out", "git switch -c feat/<issue>-<slug>", "only a person can allow"]
+            ["I-1", "would be written on `main`", "git switch -c feat/<issue>-<slug>", "only a person can allow"]
         {
             assert!(said.stdout.contains(part), "{host} does not say {part}: {said:?}");
         }
