@@ -1,9 +1,10 @@
-//! Compound commands, which run conditionally or repeatedly: `if`, `case`, loops and groups.
+//! Compound commands, which run conditionally or repeatedly: `if`, `case`, loops and groups. Each part may run in every
+//! folder that one before it may have moved to.
 
-use shuck_ast::{CompoundCommand, StmtSeq, Word as Syntax};
+use shuck_ast::{CompoundCommand, StmtSeq};
 
 use super::walk::{Folders, StatementExits, Walk, union};
-use super::{Word, programs};
+use super::{Why, Word, programs};
 
 impl Walk<'_> {
     pub(super) fn compound(&mut self, compound: &CompoundCommand, folders: Folders) -> StatementExits {
@@ -13,7 +14,7 @@ impl Walk<'_> {
                 self.subshell(body);
                 folders
             }
-            CompoundCommand::BraceGroup(body) => return self.last_of(body, folders),
+            CompoundCommand::BraceGroup(body) => self.sequence(body, folders),
             CompoundCommand::Time(time) => match &time.command {
                 Some(command) => return self.statement(command, folders),
                 None => folders,
@@ -23,44 +24,22 @@ impl Walk<'_> {
                 folders
             }
             CompoundCommand::If(branch) => {
-                let condition = self.last_of(&branch.condition, folders);
-                let mut after = self.sequence(&branch.then_branch, condition.success);
-                let mut otherwise = condition.failure;
-                for (condition, body) in &branch.elif_branches {
-                    let left = self.last_of(condition, otherwise);
-                    after = union(after, self.sequence(body, left.success));
-                    otherwise = left.failure;
-                }
-                match &branch.else_branch {
-                    Some(body) => union(after, self.sequence(body, otherwise)),
-                    None => union(after, otherwise),
-                }
+                let others = branch.elif_branches.iter().flat_map(|(condition, body)| [condition, body]);
+                let parts = [&branch.condition, &branch.then_branch].into_iter().chain(others);
+                self.parts(parts.chain(&branch.else_branch), folders)
             }
             CompoundCommand::Case(case) => {
                 self.word(&case.word);
-                let mut after = folders;
-                for item in &case.cases {
-                    item.patterns.iter().for_each(|pattern| self.pattern(pattern));
-                    // A case may fall through to the next one.
-                    after = union(after.clone(), self.sequence(&item.body, after));
-                }
-                after
+                case.cases.iter().flat_map(|item| &item.patterns).for_each(|pattern| self.pattern(pattern));
+                self.parts(case.cases.iter().map(|item| &item.body), folders)
             }
             CompoundCommand::For(each) => {
                 let words: Vec<Word> = each.words.iter().flatten().flat_map(|word| self.fields(word)).collect();
                 words.iter().for_each(|word| self.holds(word));
                 self.again(&[&each.body], folders)
             }
-            CompoundCommand::Repeat(each) => {
-                self.word(&each.count);
-                self.again(&[&each.body], folders)
-            }
-            CompoundCommand::Foreach(each) => {
-                self.all(&each.words);
-                self.again(&[&each.body], folders)
-            }
             CompoundCommand::Select(each) => {
-                self.all(&each.words);
+                each.words.iter().for_each(|word| drop(self.word(word)));
                 self.again(&[&each.body], folders)
             }
             CompoundCommand::ArithmeticFor(each) => {
@@ -80,40 +59,25 @@ impl Walk<'_> {
                 self.conditional(&conditional.expression);
                 folders
             }
-            CompoundCommand::Always(always) => {
-                let after = self.sequence(&always.body, folders);
-                self.sequence(&always.always_body, after)
+            // Bash has no such commands.
+            CompoundCommand::Repeat(_) | CompoundCommand::Foreach(_) | CompoundCommand::Always(_) => {
+                self.doubt(Why::Unparsed, self.source);
+                folders
             }
         };
         StatementExits::same(&after)
     }
 
-    /// Walks a group. Its exits are those of its last statement.
-    pub(super) fn last_of(&mut self, body: &StmtSeq, mut folders: Folders) -> StatementExits {
-        let Some((last, before)) = body.as_slice().split_last() else { return StatementExits::same(&folders) };
-        for statement in before {
-            folders = self.statement(statement, folders).either();
-        }
-        self.statement(last, folders)
+    fn parts<'s>(&mut self, parts: impl Iterator<Item = &'s StmtSeq>, folders: Folders) -> Folders {
+        parts.fold(folders, |folders, part| union(folders.clone(), self.sequence(part, folders)))
     }
 
     /// Walks statements that run any number of times. If they may change the folder, a later pass may run in any
     /// folder.
-    pub(super) fn again(&mut self, bodies: &[&StmtSeq], mut folders: Folders) -> Folders {
-        if bodies.iter().any(|body| programs::may_move(body.span.slice(self.source))) {
+    fn again(&mut self, parts: &[&StmtSeq], mut folders: Folders) -> Folders {
+        if parts.iter().any(|part| programs::may_move(part.span.slice(self.source))) {
             folders = union(folders, vec![Word::Dynamic]);
         }
-        let mut after = folders.clone();
-        for body in bodies {
-            folders = self.sequence(body, folders);
-            after = union(after, folders.clone());
-        }
-        after
-    }
-
-    pub(super) fn all(&mut self, words: &[Syntax]) {
-        for word in words {
-            self.word(word);
-        }
+        self.parts(parts.iter().copied(), folders)
     }
 }
