@@ -5,12 +5,25 @@ use super::finding::Finding;
 use super::judged_call::{CommandCall, JudgedCall};
 use crate::bypass;
 use crate::guidelines::{self, Who};
-use crate::shell::Word;
+use crate::shell::{self, Word};
 
 pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
     let found = |(at, call): (usize, &CommandCall<'_>)| Some(finding(judged, call)?.at(at).firm());
     judged.calls.iter().enumerate().filter_map(found).collect()
 }
+
+/// The commands that only a person may run: their groups, their names (`*` means all), and what they do.
+const PERSONS: [(&str, &str, &str); 7] = [
+    ("trust approve", "*", "allows what the project's files ask for"),
+    ("gate", "accept allow refuse", "decides about tools and calls"),
+    // An installation pins the present state of the files.
+    ("install", "*", "records what the gates rely on, or removes them"),
+    ("people", "passphrase passkey", "sets how a person is identified"),
+    ("flow", "attach", "chooses the steps that determine which tools may be used"),
+    // What it takes over counts as the decisions of persons and checks.
+    ("store", "import", "puts runs into the store"),
+    ("runs", "prune", "deletes runs"),
+];
 
 fn finding(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     if call.command.program()? != "portolan" {
@@ -20,41 +33,25 @@ fn finding(judged: &JudgedCall<'_>, call: &CommandCall<'_>) -> Option<Finding> {
     let words: Vec<&Word> = operands(arguments);
     let text = |at: usize| words.get(at).copied().and_then(Word::known);
     let has = |option: &str| arguments.iter().any(|word| word.known() == Some(option));
-    match (text(0), text(1)) {
-        // A word that is known only at run time may be any of these.
-        (None, _) if !words.is_empty() => {
-            Some(Finding::ask(judged, "", "it is unclear what `portolan` is asked to do"))
-        }
-        (Some("trust"), _) if has("--list") && words.len() == 1 => None,
+    let unclear = || Some(Finding::ask(judged, "", "it is unclear what `portolan` is asked to do"));
+    let Some(group) = text(0) else { return if words.is_empty() { None } else { unclear() } };
+    let verb = text(1);
+    let lists = (group == "trust" && words.len() == 1) || (group == "people" && words.len() == 2);
+    let shows = (lists && has("--list")) || (group == "runs" && has("--dry-run"));
+    let is_one = |(groups, verbs, _): &&(&str, &str, &str)| {
+        shell::lists(groups, group) && (*verbs == "*" || verb.is_some_and(|verb| shell::lists(verbs, verb)))
+    };
+    let raises = |word: &&Word| word.known().is_none_or(|word| word == "raise");
+    match (group, verb) {
         // These commands record events in the name of git and the host.
-        (Some("guard" | "hook"), _) if has("--help") || has("-h") => None,
-        (Some("guard" | "hook"), _) => Some(of_hooks()),
-        (Some("trust" | "approve"), _) => Some(for_a_person("allows what the project's files ask for")),
-        (Some("gate"), Some("accept" | "allow" | "refuse")) => Some(for_a_person("decides about tools and calls")),
-        (Some("install"), _) if has("--uninstall") => Some(for_a_person("removes the gates")),
-        // An installation pins the present state of the files.
-        (Some("install"), _) => Some(for_a_person("records what the gates rely on")),
-        (Some("people"), Some("passkey")) if has("--list") && words.len() == 2 => None,
-        (Some("people"), Some("passphrase" | "passkey")) => Some(for_a_person("sets how a person is identified")),
-        (Some("flow"), Some("override")) => overriding(judged, arguments),
-        (Some("flow"), Some("attach")) => {
-            Some(for_a_person("chooses the steps that determine which tools may be used"))
-        }
-        (Some("supervisor"), Some("budget"))
-            if words[2..].iter().any(|word| word.known().is_none_or(|w| w == "raise")) =>
-        {
-            kept(judged, "I-15", "raises a budget")
-        }
-        (Some("budget"), Some("raise")) => kept(judged, "I-15", "raises a budget"),
-        (Some("runs"), Some("answer")) | (Some("supervisor"), Some("reply")) => answering(judged, &words[2..]),
-        // What it takes over counts as the decisions of persons and checks.
-        (Some("store"), Some("import")) => Some(for_a_person("puts runs into the store")),
-        (Some("runs"), Some("prune")) if has("--dry-run") => None,
-        (Some("runs"), Some("prune")) => Some(for_a_person("deletes runs")),
-        (Some("flow" | "budget" | "runs" | "store" | "supervisor"), None) if words.len() > 1 => {
-            Some(Finding::ask(judged, "", "it is unclear what `portolan` is asked to do"))
-        }
-        _ => None,
+        ("guard" | "hook", _) => (!has("--help") && !has("-h")).then(of_hooks),
+        ("flow", Some("override")) => overriding(judged, arguments),
+        ("supervisor", Some("budget")) if words[2..].iter().any(raises) => kept(judged, "I-15", "raises a budget"),
+        ("budget", Some("raise")) => kept(judged, "I-15", "raises a budget"),
+        ("runs", Some("answer")) | ("supervisor", Some("reply")) => answering(judged, &words[2..]),
+        // A word that is known only at run time may be any of these.
+        (_, None) if words.len() > 1 && !matches!(group, "trust" | "approve" | "install") => unclear(),
+        _ => PERSONS.iter().find(is_one).filter(|_| !shows).map(|(_, _, what)| for_a_person(what)),
     }
 }
 
