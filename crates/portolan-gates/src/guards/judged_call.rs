@@ -281,15 +281,6 @@ pub(super) fn written(from: &str, command: &Command) -> Vec<Option<String>> {
     paths
 }
 
-/// Returns each folder that something is put into, with its name there.
-pub(super) fn filled<'a>(from: &'a str, command: &'a Command) -> impl Iterator<Item = (String, Option<&'a str>)> + 'a {
-    let seen = move |folder: &Word, to: &Word| absolute(&absolute(from, folder)?, to);
-    command.fills.iter().flat_map(move |fill| {
-        let folders = command.folders.iter().filter_map(move |folder| seen(folder, &fill.to));
-        folders.map(|folder| (folder, fill.name.as_deref()))
-    })
-}
-
 /// Resolves a path relative to a folder that is itself relative to `from`.
 pub(super) fn seen_from(from: &str, folder: &Word, path: &str) -> Option<String> {
     if path.starts_with('/') {

@@ -99,7 +99,6 @@ pub fn wanted(intent: &Intent, reading: &Reading) -> FactRequest {
         wanted.paths.extend(judged_call::written(&intent.folder, command).into_iter().flatten());
         wanted.named.extend(named_paths::paths(&intent.folder, command));
         wanted.requests.extend(forge::merged(command));
-        wanted.named.extend(judged_call::filled(&intent.folder, command).map(|(folder, _)| folder));
         let Some(invocation) = git::invocation(command) else { continue };
         wanted.paths.extend(git_files::touched(&intent.folder, &invocation).into_iter().flatten());
         let folders = judged_call::folders(&intent.folder, &invocation);

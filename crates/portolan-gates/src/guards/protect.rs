@@ -19,7 +19,6 @@ pub(super) fn look(judged: &JudgedCall<'_>) -> Vec<Finding> {
     for at in 0..judged.calls.len() {
         found.extend(written(judged, at).into_iter().chain(guessed(judged, at)).map(|finding| finding.at(at)));
         found.extend(environment::look(judged, at));
-        found.extend(filled(judged, judged.calls[at].command).map(|finding| finding.at(at)));
         found.extend(cleaning::look(judged, &judged.calls[at]).map(|finding| finding.at(at)));
         let invocation = judged.calls[at].git.as_ref();
         found.extend(
@@ -54,7 +53,7 @@ fn takes(call: &CommandCall<'_>) -> Takes {
         "cp" if shell::links(call.command.words.get(1..).unwrap_or_default()) => Takes::Everything,
         "rsync" if has("--del") => Takes::Everything,
         "find" | "chattr" | "mount" => Takes::Folders,
-        "ln" | "install" => Takes::Named,
+        "ln" | "install" | "cp" | "rsync" => Takes::Named,
         _ => Takes::Nothing,
     }
 }
@@ -67,12 +66,20 @@ fn written(judged: &JudgedCall<'_>, at: usize) -> Vec<Finding> {
     let mut paths = judged_call::written(from, call.command);
     paths.extend(call.git.iter().flat_map(|invocation| git_files::touched(from, invocation)));
     // A folder stays the same if something is put into it.
-    let into = matches!(call.command.program(), Some("mv" | "cp")).then(|| call.command.words.last()).flatten();
+    let puts = match call.command.program() {
+        Some("rsync") => takes == Takes::Named,
+        program => matches!(program, Some("mv" | "cp")),
+    };
+    let into = call.command.words.last().filter(|_| puts);
+    let least = if takes == Takes::Named { Takes::Nothing } else { Takes::Named };
     let into =
         judged_call::written(from, &Command { writes: into.into_iter().cloned().collect(), ..call.command.clone() });
-    let taken = |path: &String| if into.contains(&Some(path.clone())) { takes.min(Takes::Named) } else { takes };
-    let mut found: Vec<Finding> =
-        paths.iter().flatten().filter_map(|path| finding(judged, path, taken(path))).collect();
+    let taken = |path: &String| if into.contains(&Some(path.clone())) { takes.min(least) } else { takes };
+    let judge = |path: &String| match path.strip_suffix("/.") {
+        Some(_) => filled(judged, path),
+        None => finding(judged, path, taken(path)),
+    };
+    let mut found: Vec<Finding> = paths.iter().flatten().filter_map(judge).collect();
     let mut patterns = named_paths::patterns(from, call.command);
     // Git has patterns of its own, which also work if they are quoted.
     if call.git.is_some() {
@@ -90,29 +97,17 @@ fn written(judged: &JudgedCall<'_>, at: usize) -> Vec<Finding> {
     found
 }
 
-/// Judges what is put into a folder that contains protected files: in a worktree, or the home folder of the person.
-fn filled(judged: &JudgedCall<'_>, command: &Command) -> Option<Finding> {
-    let mut asked = None;
-    for (folder, name) in judged_call::filled(&judged.intent.folder, command) {
-        let Some(place) = judged.place(&folder) else { continue };
-        let inside = match &place.worktree {
-            Some(_) => place.inside.as_str(),
-            None if judged.scene.home.as_deref() == Some(place.path.as_str()) => "",
-            None => continue,
-        };
-        let whole = |name: &str| if inside.is_empty() { name.to_owned() } else { format!("{inside}/{name}") };
-        match name.map(whole) {
-            Some(path) if is_protected(&path) || named_paths::is_named(&path) => return Some(block(&path)),
-            Some(_) => {}
-            None if inside.is_empty() || place.of_git || holds_protected(inside) => asked = Some(folder),
-            None => {}
-        }
-    }
-    let program = command.program().unwrap_or_default();
-    asked.map(|folder| {
-        let reason = format!("what `{program}` puts into `{folder}` may replace files that the gates depend on");
-        Finding::ask(judged, "", reason)
-    })
+/// Judges a folder that is filled from elsewhere: one that contains protected files, in a worktree or in the home folder
+/// of the person.
+fn filled(judged: &JudgedCall<'_>, folder: &str) -> Option<Finding> {
+    let place = judged.place(folder)?;
+    let is_home = judged.scene.home.as_deref() == Some(place.path.as_str());
+    let holds = match &place.worktree {
+        Some(_) => place.inside.is_empty() || place.of_git || named_paths::is_named(&place.inside),
+        None => is_home,
+    };
+    let reason = format!("what is put into `{folder}` may replace files that the gates depend on");
+    holds.then(|| Finding::ask(judged, "", reason))
 }
 
 /// Checks for `chmod +x`, `chmod 755` or `chmod go-w`, after which a hook still works.
@@ -174,8 +169,7 @@ fn guessed(judged: &JudgedCall<'_>, at: usize) -> Option<Finding> {
     if nowhere && let Some(path) = written.find(|path| named_paths::may_hold(path)) {
         return ask(format!("`{path}` may be a file that the gates depend on: its folder is known only at run time"));
     }
-    let targets = command.writes.iter().chain(command.fills.iter().map(|fill| &fill.to));
-    let unknown = targets.into_iter().any(|write| matches!(write, Word::Dynamic | Word::Spread))
+    let unknown = command.writes.iter().any(|write| matches!(write, Word::Dynamic | Word::Spread))
         || (nowhere && !command.writes.is_empty());
     let path = unknown.then(|| judged.named()).flatten()?;
     ask(format!("the name of a file that it writes is known only at run time, and the gates depend on `{path}`"))

@@ -94,8 +94,6 @@ pub struct Command {
     pub folders: Vec<Word>,
     /// The files that it writes, relative to its folder: by redirections, and those that the program is known to write.
     pub writes: Vec<Word>,
-    /// The files that it copies, moves or unpacks into folders.
-    pub fills: Vec<Fill>,
     /// Its standard input, if the text contains it: a heredoc or a here-string.
     pub stdin: Option<Word>,
     /// The last switch of branches that has succeeded when it runs: one before it in a chain of `&&`.
@@ -116,15 +114,6 @@ impl Command {
     pub fn set(&self) -> impl Iterator<Item = &Assignment> {
         self.carried.iter().chain(&self.assignments)
     }
-}
-
-/// A file that is put into a folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fill {
-    /// The folder.
-    pub to: Word,
-    /// Its name there; `None` if another folder or an archive determines it.
-    pub name: Option<String>,
 }
 
 /// Something that cannot be determined.

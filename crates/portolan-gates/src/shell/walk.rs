@@ -274,7 +274,6 @@ impl<'a> Walk<'a> {
             carried: self.carried.clone(),
             folders: folders.clone(),
             writes: Vec::new(),
-            fills: Vec::new(),
             stdin: None,
             after: self.after.clone(),
             text: self.number,

@@ -1,7 +1,8 @@
 //! The files that a program writes, as far as its arguments show.
 
 use super::programs::lists;
-use super::{Command, Fill, Word, git, patches};
+use super::walk::join;
+use super::{Command, Word, git, patches};
 
 /// Paths that do not count as files.
 const NOWHERE: &str = "/dev/null /dev/stdout /dev/stderr /dev/tty";
@@ -27,12 +28,11 @@ pub(super) fn kept(mut paths: Vec<Word>) -> Vec<Word> {
     paths
 }
 
-/// Adds the files that the program itself writes, and the folders that it fills from elsewhere.
+/// Adds the files that the program itself writes. A folder that is filled from elsewhere ends in `/.`.
 pub(super) fn add(command: &mut Command) {
     if let Some(name) = command.program().map(str::to_owned) {
         let more = written(&name, command);
         command.writes.extend(more);
-        command.fills = filled(&name, &command.words[1..]);
     }
     command.writes = kept(std::mem::take(&mut command.writes));
     command.writes.dedup();
@@ -50,12 +50,7 @@ fn written(name: &str, command: &Command) -> Vec<Word> {
             let skipped = usize::from(!arguments.iter().any(given));
             operands(arguments, "--reference").into_iter().skip(skipped).collect()
         }
-        "mv" | "ln" | "cp" | "install" | "rsync" | "scp" => {
-            let (sources, targets) = sources(arguments);
-            // A linked file may be written through its other name.
-            let all = matches!(name, "mv" | "ln") || (name == "cp" && links(arguments));
-            sources.into_iter().filter(|_| all).chain(targets).collect()
-        }
+        "cp" | "gcp" | "mv" | "gmv" | "ln" | "install" | "rsync" | "scp" | "ditto" => copied(name, arguments),
         "dd" => {
             let target =
                 |word: &Word| word.known().map_or(Some(Word::Dynamic), |text| text.strip_prefix("of=").map(Word::from));
@@ -72,24 +67,18 @@ fn written(name: &str, command: &Command) -> Vec<Word> {
         _ if name == "git" || name.starts_with("git-") => git::files(command),
         "curl" => fetched(arguments, "-o --output", "-O --remote-name"),
         "wget" => fetched(arguments, "-O --output-document", "-P --directory-prefix"),
-        _ if unpacks(name, arguments) => match valued(arguments, "-C --directory -d") {
-            folders if folders.is_empty() => vec![Word::Dynamic],
-            folders => folders,
-        },
+        _ if unpacks(name, arguments) => {
+            let to = valued(arguments, "-C --directory -d -o").pop().filter(|_| name != "cpio");
+            vec![join(&to.unwrap_or_else(|| Word::from(".")), &Word::from("./."))]
+        }
         "find" => found(arguments),
         _ => Vec::new(),
     }
 }
 
-/// Returns what is put into folders. The text does not show the contents of a copied folder or an archive.
-fn filled(name: &str, arguments: &[Word]) -> Vec<Fill> {
-    if unpacks(name, arguments) {
-        let to = valued(arguments, "-C --directory -d -o").pop().filter(|_| name != "cpio");
-        return vec![Fill { to: to.unwrap_or_else(|| Word::from(".")), name: None }];
-    }
-    if !lists("cp gcp mv gmv ln rsync ditto install", name) {
-        return Vec::new();
-    }
+/// Returns the files that a copy writes: its target, and what it puts there if that is a folder. The text does not show
+/// the contents of a copied folder.
+fn copied(name: &str, arguments: &[Word]) -> Vec<Word> {
     // Options that keep the path of a source, or put its contents into the target.
     let is_other = |text: &str| {
         let letter = if name == "rsync" { 'R' } else { 'T' };
@@ -101,17 +90,17 @@ fn filled(name: &str, arguments: &[Word]) -> Vec<Fill> {
         Word::Known(text) => {
             let last = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             let contents = other || matches!(last, "" | "." | "..") || (name == "rsync" && text.ends_with('/'));
-            Some((!contents).then(|| last.to_owned()))
+            Some(Word::from(if contents { "./." } else { last }))
         }
         // Only a pattern that begins with a dot matches names that do.
-        Word::Pattern(pattern) => pattern.rsplit('/').next().is_some_and(|last| last.starts_with('.')).then_some(None),
-        Word::Dynamic | Word::Spread => Some(None),
+        Word::Pattern(pattern) if !pattern.rsplit('/').next().is_some_and(|last| last.starts_with('.')) => None,
+        Word::Pattern(_) | Word::Dynamic | Word::Spread => Some(Word::from("./.")),
     };
-    let into = |to: &Word| {
-        let to = to.clone();
-        sources.iter().filter_map(called).map(move |name| Fill { to: to.clone(), name }).collect::<Vec<_>>()
-    };
-    targets.iter().flat_map(into).collect()
+    let inside = |to: &Word| sources.iter().filter_map(called).map(|name| join(to, &name)).collect::<Vec<_>>();
+    let inside: Vec<Word> = targets.iter().flat_map(inside).collect();
+    // A linked file may be written through its other name.
+    let all = matches!(name, "mv" | "gmv" | "ln") || (name == "cp" && links(arguments));
+    sources.into_iter().filter(|_| all).chain(targets).chain(inside).collect()
 }
 
 fn is_bundle(text: &str, letter: char) -> bool {

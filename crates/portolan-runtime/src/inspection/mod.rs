@@ -128,7 +128,8 @@ pub fn find(intent: &Intent, guidelines: &Guidelines) -> InspectedCall {
     if ignored_counts(&reading, &scene, guidelines) {
         mark_ignored(&mut scene, &wanted);
     }
-    if reading.commands.iter().any(|command| !command.fills.is_empty()) {
+    // A folder that is filled from elsewhere may be the home folder.
+    if wanted.paths.iter().any(|path| path.ends_with("/.")) {
         let home = std::env::home_dir().and_then(|home| search.links.resolve(home.to_str()?, true));
         scene.home = home.and_then(|home| home.to_str().map(str::to_owned));
     }
