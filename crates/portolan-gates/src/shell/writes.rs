@@ -209,15 +209,13 @@ fn in_place(arguments: &[Word], scripts: &str) -> Vec<Word> {
     operands(arguments, &bundled.join(" ")).into_iter().skip(usize::from(!given)).collect()
 }
 
+/// Returns what `find` writes: the folders that it searches, and files that are known only at run time.
 fn found(arguments: &[Word]) -> Vec<Word> {
-    let next = |at: usize| arguments.get(at + 1).cloned();
-    let prints = |word: &Word| word.known().is_some_and(|text| lists("-fprint -fprint0 -fls -fprintf", text));
-    let mut written: Vec<Word> = (0..arguments.len()).filter(|at| prints(&arguments[*at])).filter_map(next).collect();
-    if arguments.iter().any(|word| word.known() == Some("-delete")) {
-        let is_root = |word: &&Word| !word.known().is_some_and(|text| text.starts_with(['-', '!', '(']));
-        let roots = arguments.iter().take_while(is_root);
-        written.extend(roots.filter(|root| root.known() != Some(".")).cloned());
-        written.push(Word::Spread);
+    let acts = |text: &str| lists("-delete -fprint -fprint0 -fls -fprintf", text);
+    if !arguments.iter().filter_map(Word::known).any(acts) {
+        return Vec::new();
     }
-    written
+    let is_root = |word: &&Word| !word.known().is_some_and(|text| text.starts_with(['-', '!', '(']));
+    let roots = arguments.iter().take_while(is_root).filter(|root| root.known() != Some("."));
+    roots.cloned().chain([Word::Spread]).collect()
 }

@@ -238,7 +238,9 @@ pub(super) fn texts(command: &Command) -> Vec<Word> {
     // Git takes `!text` as shell text wherever it accepts a name or a text.
     let shell =
         |word: Word| word.known().and_then(|text| text.strip_prefix('!')).map(Word::from).unwrap_or(word.clone());
-    found.into_iter().map(shell).collect()
+    // One word is at most a program, which may do anything anyway.
+    let is_text = |word: &Word| word.known().is_none_or(|text| text.contains(|char| " \t\n$`;&|<>()!".contains(char)));
+    found.into_iter().filter(is_text).map(shell).collect()
 }
 
 /// Checks whether a call starts a program that its arguments do not show in full: at the other side, which may be this
