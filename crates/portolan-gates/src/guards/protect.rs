@@ -66,18 +66,17 @@ fn written(judged: &JudgedCall<'_>, at: usize) -> Vec<Finding> {
     let mut paths = judged_call::written(from, call.command);
     paths.extend(call.git.iter().flat_map(|invocation| git_files::touched(from, invocation)));
     // A folder stays the same if something is put into it.
-    let puts = match call.command.program() {
-        Some("rsync") => takes == Takes::Named,
-        program => matches!(program, Some("mv" | "cp")),
-    };
+    let program = call.command.program().unwrap_or_default();
+    let puts = matches!(program, "mv" | "cp") || (program == "rsync" && takes == Takes::Named);
     let into = call.command.words.last().filter(|_| puts);
     let least = if takes == Takes::Named { Takes::Nothing } else { Takes::Named };
     let into =
         judged_call::written(from, &Command { writes: into.into_iter().cloned().collect(), ..call.command.clone() });
     let taken = |path: &String| if into.contains(&Some(path.clone())) { takes.min(least) } else { takes };
-    let judge = |path: &String| match path.strip_suffix("/.") {
-        Some(_) => filled(judged, path),
-        None => finding(judged, path, taken(path)),
+    let fills = puts || (takes <= Takes::Named && call.git.is_none());
+    let judge = |path: &String| match path.ends_with("/.") && fills {
+        true => filled(judged, path),
+        false => finding(judged, path, taken(path)),
     };
     let mut found: Vec<Finding> = paths.iter().flatten().filter_map(judge).collect();
     let mut patterns = named_paths::patterns(from, call.command);

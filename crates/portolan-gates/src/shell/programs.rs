@@ -71,7 +71,7 @@ pub(super) fn is_shell(name: &str) -> bool {
 pub(super) fn is_known(word: &str) -> bool {
     let name = base_name(word);
     let list = [PRINTING, WRITING, LED, INERT, SHELLS, WRAPPERS].iter().any(|list| lists(list, name));
-    list || word.contains('/') || name.starts_with("git-") || is_interpreter(name)
+    list || name.starts_with("git-") || is_interpreter(name)
 }
 
 /// Returns the folder that this command moves the shell to, if it does. The inner `None` means the home folder.

@@ -204,7 +204,10 @@ impl UnwrapResult {
                     found.extend(programs::is_known(text).then_some(at));
                     guess = guess.or(Some(at));
                 }
-                Some(_) if operands > 0 => operands -= 1,
+                Some(text) if operands > 0 => {
+                    found.extend(programs::is_known(text).then_some(at));
+                    operands -= 1;
+                }
                 Some(text) => {
                     found.extend((found.is_empty() || programs::is_known(text)).then_some(at));
                     break;

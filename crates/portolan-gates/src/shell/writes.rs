@@ -90,13 +90,12 @@ fn copied(name: &str, arguments: &[Word]) -> Vec<Word> {
         Word::Known(text) => {
             let last = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             let contents = other || matches!(last, "" | "." | "..") || (name == "rsync" && text.ends_with('/'));
-            Some(Word::from(if contents { "./." } else { last }))
+            Word::from(if contents { "./." } else { last })
         }
-        // Only a pattern that begins with a dot matches names that do.
-        Word::Pattern(pattern) if !pattern.rsplit('/').next().is_some_and(|last| last.starts_with('.')) => None,
-        Word::Pattern(_) | Word::Dynamic | Word::Spread => Some(Word::from("./.")),
+        Word::Pattern(pattern) => Word::Pattern(pattern.rsplit('/').next().unwrap_or_default().to_owned()),
+        Word::Dynamic | Word::Spread => Word::from("./."),
     };
-    let inside = |to: &Word| sources.iter().filter_map(called).map(|name| join(to, &name)).collect::<Vec<_>>();
+    let inside = |to: &Word| sources.iter().map(|source| join(to, &called(source))).collect::<Vec<_>>();
     let inside: Vec<Word> = targets.iter().flat_map(inside).collect();
     // A linked file may be written through its other name.
     let all = matches!(name, "mv" | "gmv" | "ln") || (name == "cp" && links(arguments));

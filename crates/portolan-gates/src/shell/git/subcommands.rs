@@ -116,7 +116,11 @@ pub(super) fn plain(name: &str, arguments: &[Word]) -> Action {
         // It sets the files to a tree.
         "read-tree" if arguments.iter().any(sets_files) => files(),
         "worktree" => match arguments.iter().position(|word| word.known().is_some_and(|text| text.starts_with("-B"))) {
-            Some(at) => Action::References { what: "this would move", names: arguments[at..].to_vec(), to: None },
+            Some(at) => Action::References {
+                what: "this would move",
+                names: arguments.iter().skip(at).take(2).cloned().collect(),
+                to: None,
+            },
             None => Action::Free,
         },
         _ if lists(READING, name) => Action::Reads,
