@@ -4,18 +4,17 @@
 //! | what cannot be determined | decision |
 //! |---|---|
 //! | the text is too long, nests too deep, or is not shell syntax | ask |
-//! | a command hides in a pattern, a subscript or arithmetic | ask |
+//! | a command hides in an expansion, a pattern, a subscript or arithmetic | ask |
 //! | the program, or the text to run, is known only at run time (`$X commit`, `eval "$(…)"`) | ask |
 //! | a name may mean something else from here on (`alias`, `hash -p`) | ask |
 //! | an option of a program that starts others is unknown | ask |
-//! | an alias of git leads back to itself | ask |
-//! | a script file (`./build.sh`, `. venv/bin/activate`) | allow: its effects are noticed later, also by git's hooks |
+//! | an alias of git leads back to itself, is more than words, or is set by the text | ask |
 //! | a script on standard input, or without a name (`curl … \| sh`) | ask |
-//! | a program that runs others (`make`, `npm run`, `cargo`, `python`) | allow, as for script files |
-//! | such a program, if its text calls git by name (`python -c '… git push …'`) | ask |
+//! | the text of a program other than a shell calls git by name (`python -c '… git push …'`) | ask |
 //! | a subcommand of git that is known only at run time | ask |
 //! | a subcommand of git that is neither its own nor an alias | ask on an integration branch, otherwise allow |
-//! | unknown options of git, if it commits, pushes or moves branches | ask |
+//! | an option of git that is unknown or abbreviated | ask |
+//! | a word that may be an option, if git commits, pushes or moves branches | ask |
 
 use super::finding::Finding;
 use super::interpreters;

@@ -45,7 +45,7 @@ fn written(name: &str, command: &Command) -> Vec<Word> {
     }
     match name {
         "chmod" | "chown" | "chgrp" => {
-            let dashed = |text: &str| text.starts_with('-') && text[1..].chars().all(|char| "rwxXst".contains(char));
+            let dashed = |text: &str| text.starts_with('-') && text.chars().all(|char| "rwxXstugoa,+-=".contains(char));
             let given = |word: &Word| word.known().is_some_and(|text| text.starts_with("--ref") || dashed(text));
             let skipped = usize::from(!arguments.iter().any(given));
             operands(arguments, "--reference").into_iter().skip(skipped).collect()
