@@ -1,5 +1,4 @@
-//! Converts a word of the grammar to [`Word`]s, and reads the substitutions in it. Braces count as a pattern. Text that
-//! is not parsed and may contain a command is a doubt.
+//! Converts words of the grammar to [`Word`]s, and reads the substitutions in them. Braces count as a pattern.
 
 use shuck_ast::{
     CommandSubstitutionSyntax, ConditionalExpr, HeredocBody, HeredocBodyPart, StmtSeq, Word as Syntax, WordPart,
@@ -33,15 +32,11 @@ impl WordBuilder {
         self.pieces.extend(text.chars().map(Piece::Char));
     }
 
-    fn unknown(&mut self, quoted: bool) {
-        self.pieces.push(Piece::Unknown { several: !quoted });
-    }
-
     /// Appends the text of a part, or an unknown piece if there is none.
     fn part(&mut self, known: Option<String>, quoted: bool) {
         match known {
             Some(text) => self.push_text(&text),
-            None => self.unknown(quoted),
+            None => self.pieces.push(Piece::Unknown { several: !quoted }),
         }
     }
 }
@@ -60,7 +55,7 @@ impl Walk<'_> {
 
     /// Returns the one word that `word` expands to.
     pub(super) fn word(&mut self, word: &Syntax) -> Word {
-        self.fields(word).unwrap_or_else(|| Word::from(""))
+        self.fields(word).unwrap_or(Word::Known(String::new()))
     }
 
     /// Returns the value that a variable is assigned. Braces, patterns and spaces have no meaning there.
@@ -89,16 +84,12 @@ impl Walk<'_> {
             };
             drop(pieces.splice(..end, home.chars().map(Piece::Char)));
         }
-        if pieces.contains(&Piece::Unknown { several: true }) {
-            return Word::Spread;
+        let unknown = |several| pieces.contains(&Piece::Unknown { several });
+        match is_pattern(&pieces) {
+            pattern if unknown(true) || (pattern && unknown(false)) => Word::Spread,
+            true => Word::Pattern(pieces.iter().map(pattern_text).collect()),
+            false => plain(&pieces).map_or(Word::Dynamic, Word::Known),
         }
-        if pieces.contains(&Piece::Unknown { several: false }) {
-            return if is_pattern(&pieces) { Word::Spread } else { Word::Dynamic };
-        }
-        if is_pattern(&pieces) {
-            return Word::Pattern(pieces.iter().map(pattern_text).collect());
-        }
-        plain(&pieces).map_or(Word::Dynamic, Word::Known)
     }
 
     fn making(&mut self, word: &Syntax) -> WordBuilder {
@@ -132,7 +123,7 @@ impl Walk<'_> {
                 making.part(known, quoted);
             }
             WordPart::ProcessSubstitution { body, .. } => {
-                making.unknown(true);
+                making.part(None, true);
                 self.subshell(body);
             }
             // `"$@"` expands to as many words as there are arguments.
@@ -142,11 +133,11 @@ impl Walk<'_> {
                 self.expanded(raw);
             }
             WordPart::ArithmeticExpansion { expression_ast, .. } => {
-                making.unknown(true);
+                making.part(None, true);
                 self.arithmetic(raw, expression_ast.is_some());
             }
             _ => {
-                making.unknown(false);
+                making.part(None, false);
                 self.expanded(raw);
             }
         }
@@ -288,7 +279,7 @@ impl Walk<'_> {
                     making.part(known, true);
                 }
                 HeredocBodyPart::ArithmeticExpansion { expression_ast, .. } => {
-                    making.unknown(true);
+                    making.part(None, true);
                     self.arithmetic(raw, expression_ast.is_some());
                 }
                 HeredocBodyPart::Parameter(_) => {
@@ -302,15 +293,21 @@ impl Walk<'_> {
 
     /// Reads the commands in `[[ … ]]`. A long chain of `&&` nests to the left, so this does not recurse for it.
     pub(super) fn conditional(&mut self, expression: &ConditionalExpr) {
+        // These evaluate their operand, as arithmetic or as the name of a variable.
+        let evaluates = |walk: &mut Self, operator: &str| {
+            if matches!(operator, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v" | "-R") {
+                walk.place(operator);
+            }
+        };
         let mut waiting = vec![expression];
         while let Some(next) = waiting.pop() {
             match next {
                 ConditionalExpr::Binary(binary) => {
-                    self.conditioned(binary.op.as_str());
+                    evaluates(self, binary.op.as_str());
                     waiting.extend([&*binary.right, &*binary.left]);
                 }
                 ConditionalExpr::Unary(unary) => {
-                    self.conditioned(unary.op.as_str());
+                    evaluates(self, unary.op.as_str());
                     waiting.push(&unary.expr);
                 }
                 ConditionalExpr::Parenthesized(inner) => waiting.push(&inner.expr),
@@ -325,13 +322,6 @@ impl Walk<'_> {
                 ConditionalExpr::Pattern(pattern) => self.pattern(pattern),
                 ConditionalExpr::VarRef(reference) => self.maybe_hidden(reference.span.slice(self.source)),
             }
-        }
-    }
-
-    /// Records operators that evaluate their operand, as arithmetic or as the name of a variable.
-    fn conditioned(&mut self, operator: &str) {
-        if matches!(operator, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v" | "-R") {
-            self.place(operator);
         }
     }
 
