@@ -1,11 +1,13 @@
-//! Notifications of the server: whoever has stored something sends one.
+//! Notifications of the server: whoever has stored something sends one, on the channel that is named like the schema.
 
 use std::future::poll_fn;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use deadpool_postgres::Object;
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{AsyncMessage, NoTls, Socket};
@@ -23,6 +25,43 @@ const LOOK: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_secs(3_600);
 /// The time before the next attempt to connect.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// The time in which a store sends one notification, whatever it stores: each takes the server as long as a small write.
+const LEAST: Duration = Duration::from_millis(5);
+
+/// What a store knows of the notifications that it sends.
+#[derive(Default)]
+pub(super) struct Announcements {
+    /// Whether one is about to be sent.
+    is_pending: AtomicBool,
+    /// When the last one was.
+    last: Mutex<Option<Instant>>,
+}
+
+/// Notifies the processes that wait for changes, of all that was stored before.
+///
+/// This is not part of the transaction that stores: the server commits those with a notification one after another.
+pub(super) async fn announce(shared: &SharedState) {
+    let announcements = &shared.announcements;
+    if announcements.is_pending.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    let last = *announcements.last.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(last) = last {
+        sleep_until(last + LEAST).await;
+    }
+    let notify = async |client: &mut Object, _| {
+        let statement = client.prepare_cached("SELECT pg_notify(current_schema(), '')").await?;
+        // What is stored from here on has a notification of its own.
+        announcements.is_pending.store(false, Ordering::SeqCst);
+        *announcements.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        client.execute(&statement, &[]).await?;
+        Ok(())
+    };
+    // What was stored is on disk. Without a notification the others see it when they look next.
+    let _ = shared.database.once(&notify, 1).await;
+    announcements.is_pending.store(false, Ordering::SeqCst);
+}
 
 /// Counts notifications until nobody waits for them. Without a connection it counts the seconds instead.
 pub(super) async fn serve(shared: Arc<SharedState>, news: watch::Sender<u64>) {

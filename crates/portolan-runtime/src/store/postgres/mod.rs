@@ -37,6 +37,7 @@ use crate::clock::Clock;
 pub use address::{BadAddress, PostgresAddress};
 use connect::Database;
 use lease::Fences;
+use listen::Announcements;
 use work::Work;
 use write::Append;
 
@@ -56,6 +57,7 @@ struct SharedState {
     keyring: Keyring,
     sizes: Sizes,
     fences: Fences,
+    announcements: Announcements,
     /// Whether runs are sealed, for those that this process has read or created.
     sealed: Mutex<BTreeMap<RunId, bool>>,
 }
@@ -81,6 +83,7 @@ impl PostgresStore {
             keyring,
             sizes: Sizes::default(),
             fences: Fences::default(),
+            announcements: Announcements::default(),
             sealed: Mutex::default(),
         };
         PostgresStore { shared: Arc::new(shared), work: OnceLock::new(), term: TERM }
@@ -152,6 +155,10 @@ impl Store for PostgresStore {
             let answer = self.on_thread(move |shared| write::create(shared, digest, text, rows)).await;
             if is_last || answer.is_err() {
                 self.shared.sizes.forget(&id);
+            }
+            if answer.is_ok() {
+                let shared = Arc::clone(&self.shared);
+                self.work()?.jobs.run(async move || listen::announce(&shared).await);
             }
             answer
         })

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use deadpool_postgres::Object;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use super::SharedState;
 use super::fault::Trouble;
 use super::skew::Skew;
+use super::{SharedState, listen};
 use crate::store::rows::{NewRows, Row, Texts, json};
 use crate::store::{Digest, RunId, StoreError};
 
@@ -66,19 +66,7 @@ pub(super) async fn create(
         return Err(StoreError::Taken);
     }
     shared.note_sealed(&last.id, sealed.is_some());
-    announce(&shared).await;
     Ok(())
-}
-
-/// Notifies the processes that wait for changes, on the channel that is named like the schema.
-async fn announce(shared: &SharedState) {
-    let notify = async |client: &mut Object, _| {
-        let statement = client.prepare_cached("SELECT pg_notify(current_schema(), '')").await?;
-        client.execute(&statement, &[]).await?;
-        Ok(())
-    };
-    // What was stored is on disk. Without a notification the others see it when they look next.
-    let _ = shared.database.once(&notify, 1).await;
 }
 
 pub(super) async fn keep_definition(
@@ -122,7 +110,7 @@ pub(super) async fn serve(shared: Arc<SharedState>, queue: Arc<Mutex<mpsc::Unbou
             let _ = reply.send(answer);
         }
         if is_news {
-            announce(&shared).await;
+            listen::announce(&shared).await;
         }
     }
 }

@@ -38,40 +38,46 @@ CREATE FUNCTION append_records(
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    outcome TEXT;
     number BIGINT;
-    last BIGINT;
     is_sealed BOOLEAN;
+    is_held BOOLEAN;
+    last BIGINT;
 BEGIN
     FOR i IN 1 .. cardinality(ids) LOOP
-        SELECT r.number, p.seq, r.cover IS NOT NULL INTO number, last, is_sealed
-            FROM runs r JOIN positions p ON p.run = r.number WHERE r.id = ids[i] FOR UPDATE OF p;
         actuals[i] := NULL;
+        SELECT r.number, r.cover IS NOT NULL INTO number, is_sealed FROM runs r WHERE r.id = ids[i];
         IF NOT FOUND THEN
-            outcome := 'unknown';
-        ELSIF last >= seqs[i] AND EXISTS (
-            SELECT FROM records c WHERE c.run = number AND c.seq = seqs[i] AND c.stamp = stamps[i]
-        ) THEN
-            outcome := 'done';
-        ELSIF last <> seqs[i] - 1 THEN
-            outcome := 'conflict';
-            actuals[i] := last;
+            outcomes[i] := 'unknown';
+            CONTINUE;
         ELSIF is_sealed <> sealed[i] THEN
-            outcome := CASE WHEN is_sealed THEN 'sealed' ELSE 'open' END;
-        ELSIF fences[i] IS NOT NULL AND NOT EXISTS (
-            SELECT FROM leases l WHERE l.run = number AND l.fence = fences[i] FOR SHARE
-        ) THEN
-            outcome := 'fenced';
-        ELSE
-            outcome := 'done';
+            outcomes[i] := CASE WHEN is_sealed THEN 'sealed' ELSE 'open' END;
+            CONTINUE;
+        END IF;
+        is_held := TRUE;
+        IF fences[i] IS NOT NULL THEN
+            -- In the order of those who take leases, so that neither waits for the other.
+            PERFORM FROM positions p WHERE p.run = number FOR UPDATE;
+            is_held := EXISTS (SELECT FROM leases l WHERE l.run = number AND l.fence = fences[i] FOR SHARE);
+        END IF;
+        UPDATE positions p SET seq = seqs[i], updated_at = ats[i], status = statuses[i], result = results[i],
+            step = steps[i], due = dues[i] WHERE p.run = number AND p.seq = seqs[i] - 1 AND is_held;
+        IF FOUND THEN
+            outcomes[i] := 'done';
             INSERT INTO records VALUES (number, seqs[i], stamps[i], events[i], changes[i]);
-            UPDATE positions p SET seq = seqs[i], updated_at = ats[i], status = statuses[i], result = results[i],
-                step = steps[i], due = dues[i] WHERE p.run = number;
             IF snapshots[i] IS NOT NULL THEN
                 INSERT INTO snapshots AS s VALUES (number, seqs[i], snapshots[i])
                     ON CONFLICT (run) DO UPDATE SET seq = excluded.seq, text = excluded.text;
             END IF;
+            CONTINUE;
         END IF;
-        outcomes[i] := outcome;
+        SELECT p.seq INTO last FROM positions p WHERE p.run = number;
+        IF EXISTS (SELECT FROM records c WHERE c.run = number AND c.seq = seqs[i] AND c.stamp = stamps[i]) THEN
+            outcomes[i] := 'done';
+        ELSIF last = seqs[i] - 1 THEN
+            outcomes[i] := 'fenced';
+        ELSE
+            outcomes[i] := 'conflict';
+            actuals[i] := last;
+        END IF;
     END LOOP;
 END $$;
