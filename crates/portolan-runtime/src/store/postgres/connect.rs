@@ -40,7 +40,7 @@ const MIGRATION_LOCK: i64 = 0x506f_7274;
 /// The tables, version by version. A released one is never edited: add another, also where only a function changes.
 const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
 /// Every migration makes them anew.
-const FUNCTIONS: &str = include_str!("schema/functions.sql");
+const FUNCTIONS: &str = include_str!("functions.sql");
 
 impl Database {
     pub(super) fn at(address: PostgresAddress, clock: Clock) -> Database {
