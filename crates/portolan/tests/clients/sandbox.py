@@ -55,6 +55,10 @@ ESCAPES = [
 ]
 
 
+# What the page about the sandbox says that it does not hold: the permissions of the folder that the program is in.
+NOT_HELD = ["chmod -R a-x /opt/bin/."]
+
+
 def commands():
     """The commands that may write what holds the gates, each as one text."""
     for file in sorted(CASES.glob("*.txt")):
@@ -66,7 +70,8 @@ def commands():
                 text.append(line[2:])
             elif line.startswith("= ") and text:
                 if "protect-guards: block" in line or "protect-guards: ask" in line:
-                    yield "\n".join(text)
+                    if text != NOT_HELD:
+                        yield "\n".join(text)
                 text = []
 
 
@@ -189,6 +194,7 @@ def evasions(portolan):
     print(f"{len(texts)} commands and {len(ESCAPES)} ways out: {said}", flush=True)
     assert written >= 40, "the commands do not do what they are there for"
     assert not passed
+    assert all(changes(portolan, text, True) for text in NOT_HELD), "this is held: the page says that it is not"
 
 
 SCRIPT = """\
