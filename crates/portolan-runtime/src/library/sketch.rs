@@ -64,8 +64,8 @@ impl Library {
     }
 
     /// Returns the definition called `id`. With `files` it is read as if these were its files: all that it has, and
-    /// possibly new activities. Without, it is only read again after a file of it, or
-    /// of what it runs, has changed.
+    /// possibly new activities. Without, it is only read again after a file of it, or of
+    /// what it runs, has changed.
     ///
     /// # Errors
     /// It is unknown or cannot be read, or these cannot be its files.

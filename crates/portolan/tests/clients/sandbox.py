@@ -70,8 +70,9 @@ def commands():
                 text.append(line[2:])
             elif line.startswith("= ") and text:
                 if "protect-guards: block" in line or "protect-guards: ask" in line:
-                    if text != NOT_HELD:
-                        yield "\n".join(text)
+                    command = "\n".join(text)
+                    if command not in NOT_HELD:
+                        yield command
                 text = []
 
 

@@ -50,17 +50,16 @@ pub(super) async fn announce(shared: &SharedState) {
     if let Some(last) = last {
         sleep_until(last + LEAST).await;
     }
+    *announcements.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    // What is stored from here on has a notification of its own.
+    announcements.is_pending.store(false, Ordering::SeqCst);
     let notify = async |client: &mut Object, _| {
         let statement = client.prepare_cached("SELECT pg_notify(current_schema(), '')").await?;
-        // What is stored from here on has a notification of its own.
-        announcements.is_pending.store(false, Ordering::SeqCst);
-        *announcements.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
         client.execute(&statement, &[]).await?;
         Ok(())
     };
     // What was stored is on disk. Without a notification the others see it when they look next.
     let _ = shared.database.once(&notify, 1).await;
-    announcements.is_pending.store(false, Ordering::SeqCst);
 }
 
 /// Counts notifications until nobody waits for them. Without a connection it counts the seconds instead.
