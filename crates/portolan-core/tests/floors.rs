@@ -297,8 +297,11 @@ fn no_crate_below_knows_what_is_above() {
     for word in ["tokio", "rusqlite", "rmcp", "clap", "reqwest", "getrandom", "portolan-runtime"] {
         assert!(!manifest("portolan-gates").contains(word), "portolan-gates depends on {word}");
     }
-    for word in ["clap", "axum", "annotate-snippets"] {
+    for word in ["clap", "axum", "annotate-snippets", "portolan-supervision"] {
         assert!(!manifest("portolan-runtime").contains(word), "portolan-runtime depends on {word}");
+    }
+    for word in ["clap", "axum", "annotate-snippets", "rusqlite"] {
+        assert!(!manifest("portolan-supervision").contains(word), "portolan-supervision depends on {word}");
     }
 }
 
@@ -316,7 +319,7 @@ fn faces_decide_nothing() {
 const DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs"];
 
 /// The crates, each of which tells in its README what stands where.
-const CRATES: &[&str] = &["portolan-core", "portolan-gates", "portolan-runtime", "portolan"];
+const CRATES: &[&str] = &["portolan-core", "portolan-gates", "portolan-runtime", "portolan-supervision", "portolan"];
 
 #[test]
 fn every_path_that_the_documents_name_exists() {

@@ -41,7 +41,7 @@ struct Binding {
 /// The stored name of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum BoundRun {
+pub enum BoundRun {
     /// A run of the project's store.
     Stored(String),
     /// A run in a task file.
@@ -109,18 +109,18 @@ pub(crate) fn bind(project: &Path, run: &BoundRun, above: &[Process]) -> io::Res
 }
 
 /// Removes the binding of a run that is over.
-pub(crate) fn release(project: &Path, run: &BoundRun) {
+pub fn release(project: &Path, run: &BoundRun) {
     // There may be none, or another process may have removed it.
     let _gone = fs::remove_file(run.file(project));
 }
 
 /// Checks whether any run binds any agent.
-pub(crate) fn are_there(project: &Path) -> bool {
+pub fn are_there(project: &Path) -> bool {
     files(project).next().is_some()
 }
 
 /// Returns the runs that bind the agents of these hosts, sorted by name.
-pub(crate) fn of_hosts(project: &Path, hosts: impl FnOnce() -> Vec<Process>) -> Vec<BoundRun> {
+pub fn of_hosts(project: &Path, hosts: impl FnOnce() -> Vec<Process>) -> Vec<BoundRun> {
     let bindings: Vec<Binding> = files(project).filter_map(|path| read(&path)).collect();
     if bindings.is_empty() {
         return Vec::new();
@@ -133,7 +133,7 @@ pub(crate) fn of_hosts(project: &Path, hosts: impl FnOnce() -> Vec<Process>) -> 
 }
 
 /// Deletes the bindings of runs that have not been continued for a long time.
-pub(crate) fn sweep(project: &Path) {
+pub fn sweep(project: &Path) {
     let now = SystemTime::now();
     for path in files(project) {
         let written = path.metadata().and_then(|meta| meta.modified());
@@ -145,7 +145,7 @@ pub(crate) fn sweep(project: &Path) {
 }
 
 /// Returns the files on which [`of_hosts`] depends: the folder, and those in it.
-pub(crate) fn watched(project: &Path) -> Vec<PathBuf> {
+pub fn watched(project: &Path) -> Vec<PathBuf> {
     std::iter::once(folder(project)).chain(files(project)).collect()
 }
 

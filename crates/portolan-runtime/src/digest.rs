@@ -20,7 +20,7 @@ impl Digest {
     }
 
     /// Returns the digest of several texts, each with its length, so that different lists have different digests.
-    pub(crate) fn of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> Digest {
+    pub fn of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> Digest {
         let hash = parts
             .into_iter()
             .fold(Sha256::new(), |hash, part| hash.chain_update((part.len() as u64).to_le_bytes()).chain_update(part));

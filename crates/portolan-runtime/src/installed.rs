@@ -16,27 +16,27 @@ const MAX_HOOK: u64 = 4 << 20;
 
 /// A violation that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
+pub struct Finding {
     /// The subject.
-    pub(crate) what: &'static str,
+    pub what: &'static str,
     /// The place.
-    pub(crate) place: String,
+    pub place: String,
     /// The expected content.
-    pub(crate) expected: String,
+    pub expected: String,
     /// The actual content.
-    pub(crate) found: String,
+    pub found: String,
     /// The message for the agent.
-    pub(crate) said: String,
+    pub said: String,
 }
 
 impl Finding {
     /// Returns the key that identifies the finding.
-    pub(crate) fn key(&self) -> String {
+    pub fn key(&self) -> String {
         format!("{} {} {}", self.what, self.place, self.found)
     }
 
     /// Returns the data of the log entry.
-    pub(crate) fn data(&self) -> Value {
+    pub fn data(&self) -> Value {
         json!({ "what": self.what, "where": self.place, "expected": self.expected, "found": self.found })
     }
 }
@@ -93,7 +93,7 @@ pub(crate) fn installed(project: &Path) -> InstallStatus {
 }
 
 /// Finds hooks that differ from the installed ones, or that git does not run.
-pub(crate) fn tampered(project: &Path, worktree: Option<&Worktree>) -> Vec<Finding> {
+pub fn tampered(project: &Path, worktree: Option<&Worktree>) -> Vec<Finding> {
     let Some(text) = pins::text(project) else { return Vec::new() };
     let Ok(installation) = serde_json::from_str::<Installation>(&text) else { return Vec::new() };
     let mut found: Vec<Finding> = installation.files.iter().filter_map(|file| altered(project, file)).collect();
@@ -107,7 +107,7 @@ pub(crate) fn tampered(project: &Path, worktree: Option<&Worktree>) -> Vec<Findi
 
 /// Returns a finding if the file of rules differs from the accepted rules. That is so on a branch that is older than
 /// the rules, and after an unaccepted change.
-pub(crate) fn departed(project: &Path) -> Option<Finding> {
+pub fn departed(project: &Path) -> Option<Finding> {
     let digest = |text: Option<String>| text.map_or_else(|| "nothing".to_owned(), |text| Digest::of(text).to_string());
     let expected = digest(rules::agreed(project).ok()??.text);
     rules::is_departed(project).then(|| Finding {

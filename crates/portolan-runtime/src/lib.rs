@@ -44,8 +44,7 @@ pub mod audit;
 #[doc(hidden)]
 pub mod author;
 #[doc(hidden)]
-pub mod autopilot;
-mod bindings;
+pub mod bindings;
 #[doc(hidden)]
 pub mod builtin;
 pub mod carrier;
@@ -61,21 +60,14 @@ pub mod digest;
 #[doc(hidden)]
 pub mod disk;
 pub mod drive;
-#[doc(hidden)]
-pub mod drivers;
 pub mod error;
-#[doc(hidden)]
-pub mod findings;
 pub mod gates;
-#[doc(hidden)]
-pub mod gateway;
 pub mod graphs;
-#[doc(hidden)]
-pub mod hook;
 pub mod http;
 #[doc(hidden)]
 pub mod inspection;
-mod installed;
+#[doc(hidden)]
+pub mod installed;
 mod keys;
 pub mod library;
 mod logging;
@@ -83,17 +75,15 @@ mod logging;
 pub mod merge_gate;
 pub mod models;
 mod nested;
-#[doc(hidden)]
-pub mod notifiers;
 pub mod ooda;
-#[doc(hidden)]
-pub mod people;
 #[doc(hidden)]
 pub mod pins;
 #[doc(hidden)]
 pub mod plugins;
-mod process;
-mod program;
+#[doc(hidden)]
+pub mod process;
+#[doc(hidden)]
+pub mod program;
 #[doc(hidden)]
 pub mod project_checks;
 pub mod project_folder;
@@ -105,15 +95,13 @@ pub mod rules;
 #[doc(hidden)]
 pub mod runner;
 #[doc(hidden)]
-pub mod sandbox;
-#[doc(hidden)]
 pub mod script;
 pub mod servers;
 pub mod service;
 pub mod states;
 pub mod store;
 #[doc(hidden)]
-pub mod supervisor;
+pub mod supervisor_log;
 #[doc(hidden)]
 pub mod tasks;
 pub mod telemetry;

@@ -144,7 +144,7 @@ fn read(path: &Path) -> Result<Option<Pins>, String> {
 }
 
 /// Returns the text of a project's record of its installation, or `None` if there is none.
-pub(crate) fn text(project: &Path) -> Option<String> {
+pub fn text(project: &Path) -> Option<String> {
     known(&project.join(PLACE)).map(|known| known.text.clone())
 }
 
@@ -178,7 +178,7 @@ fn projects(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the files that decide which pins count for a folder, missing ones included.
-pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+pub fn files(folder: &Path) -> Vec<PathBuf> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut files = Vec::new();
     for around in folder.ancestors() {

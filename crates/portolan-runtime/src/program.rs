@@ -81,7 +81,7 @@ const LEADS: [&str; 12] = [
 
 /// Returns the environment without variables that would lead git to another repository or hide commits from it, and
 /// with those that disable prompts, pagers, locks and translations.
-pub(crate) fn own(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+pub fn own(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let leads = |name: &OsString| {
         let name = name.to_string_lossy();
         name.starts_with("GIT_") || LEADS.contains(&name.as_ref())

@@ -1,13 +1,15 @@
-//! The floors of the crate, read from the paths that its sources name: a room knows those below it, and no other. So
-//! there is no circle between rooms, and what a room needs can be read from where it stands. `ARCHITECTURE.md` tells what
-//! is in them.
+//! The floors of this crate and of the one above, read from the paths that their sources name: a room knows those below
+//! it, and no other. So there is no circle between rooms, and what a room needs can be read from where it stands.
+//! `ARCHITECTURE.md` tells what is in them.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms from the ground up. Each may name those that stand before it.
-const ROOMS: &[&str] = &[
+/// The crates, each with its rooms from the ground up. A room may name those of its crate that stand before it.
+const CRATES: &[(&str, &[&str])] = &[("portolan-runtime", RUNTIME), ("portolan-supervision", SUPERVISION)];
+
+const RUNTIME: &[&str] = &[
     // The ground: what any program needs.
     "address",
     "view",
@@ -57,26 +59,22 @@ const ROOMS: &[&str] = &[
     "control",
     "tools",
     "states",
+    // What the supervisor has on record.
+    "plugins",
+    "supervisor_log",
     // Runs are driven, and followed.
     "drive",
     "telemetry",
     // The one API of runs.
     "service",
-    // What a project does with it.
-    "plugins",
-    "drivers",
-    "notifiers",
-    "supervisor",
-    "autopilot",
-    "findings",
-    "people",
-    "sandbox",
-    "hook",
-    "gateway",
+    // What a project does with its definitions.
     "author",
     "script",
     "ooda",
 ];
+
+const SUPERVISION: &[&str] =
+    &["drivers", "notifiers", "people", "supervisor", "autopilot", "findings", "sandbox", "hook", "gateway"];
 
 /// A source file that is no test.
 struct Source {
@@ -94,8 +92,8 @@ impl Source {
     }
 }
 
-fn sources() -> Vec<Source> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+fn sources(of: &str) -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(of).join("src");
     let mut files = Vec::new();
     files_of(&root, &mut files);
     let named = files.iter().map(|file| (file, relative(file, &root)));
@@ -189,17 +187,18 @@ fn word(text: &str) -> String {
 }
 
 /// Where a room stands; the ground is 0.
-fn floor(room: &str) -> Option<usize> {
-    ROOMS.iter().position(|known| *known == room)
+fn floor(rooms: &[&str], room: &str) -> Option<usize> {
+    rooms.iter().position(|known| *known == room)
 }
 
 /// The names of rooms that are not below: the file, and the room.
-fn upward(sources: &[Source]) -> Vec<(String, String)> {
+fn upward(rooms: &[&str], sources: &[Source]) -> Vec<(String, String)> {
     let mut upward = Vec::new();
     for source in sources {
-        let own = floor(source.room()).unwrap_or_else(|| panic!("`{}` stands on no floor: give it one", source.room()));
+        let own = floor(rooms, source.room())
+            .unwrap_or_else(|| panic!("`{}` stands on no floor: give it one", source.room()));
         let others = named(source).into_iter().filter(|room| room != source.room());
-        let above = others.filter(|room| floor(room).is_none_or(|floor| floor > own));
+        let above = others.filter(|room| floor(rooms, room).is_none_or(|floor| floor > own));
         upward.extend(above.map(|room| (source.path.clone(), room)));
     }
     upward
@@ -207,22 +206,28 @@ fn upward(sources: &[Source]) -> Vec<(String, String)> {
 
 #[test]
 fn a_room_knows_those_below_it() {
-    let upward = upward(&sources());
-    assert!(upward.is_empty(), "these files name rooms above theirs, or no room: {upward:#?}");
+    for (of, rooms) in CRATES {
+        let upward = upward(rooms, &sources(of));
+        assert!(upward.is_empty(), "{of}: these files name rooms above theirs, or no room: {upward:#?}");
+    }
 }
 
 #[test]
 fn every_room_of_the_list_is_there() {
-    let sources = sources();
-    let rooms: BTreeSet<&str> = sources.iter().map(Source::room).collect();
-    let gone: Vec<&&str> = ROOMS.iter().filter(|room| !rooms.contains(**room)).collect();
-    assert!(gone.is_empty() && rooms.len() == ROOMS.len(), "{gone:?}");
+    for (of, listed) in CRATES {
+        let sources = sources(of);
+        let rooms: BTreeSet<&str> = sources.iter().map(Source::room).collect();
+        let gone: Vec<&&str> = listed.iter().filter(|room| !rooms.contains(**room)).collect();
+        assert!(gone.is_empty() && rooms.len() == listed.len(), "{of}: {gone:?}");
+    }
 }
 
 #[test]
 fn a_name_of_a_room_above_is_seen_however_it_is_written() {
     let told = |path: &str, depth: usize, code: &str| {
-        upward(&[Source { path: path.to_owned(), depth, code: code.to_owned() }]).into_iter().map(|(_, room)| room)
+        upward(RUNTIME, &[Source { path: path.to_owned(), depth, code: code.to_owned() }])
+            .into_iter()
+            .map(|(_, room)| room)
     };
     for code in [
         "use crate::service::Service;",
@@ -247,4 +252,13 @@ fn a_name_of_a_room_above_is_seen_however_it_is_written() {
     }
     assert_eq!(told("disk.rs", 1, "use super::service;").collect::<Vec<_>>(), ["service"]);
     assert_eq!(told("disk/mod.rs", 1, "use crate::nowhere::A;").collect::<Vec<_>>(), ["nowhere"]);
+}
+
+/// A method of the service that another room adds can be called by the service without naming that room.
+#[test]
+fn no_other_room_adds_methods_to_the_service() {
+    let sources = sources("portolan-runtime");
+    let adds = |source: &&Source| source.room() != "service" && source.code.contains("\nimpl Service ");
+    let rooms: Vec<&str> = sources.iter().filter(adds).map(|source| source.path.as_str()).collect();
+    assert!(rooms.is_empty(), "{rooms:?}");
 }

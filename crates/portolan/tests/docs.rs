@@ -88,7 +88,7 @@ fn every_command_of_the_documents_runs() {
     for page in pages() {
         let scratch = Scratch::new();
         for (line, block) in blocks(&page, "sh") {
-            if let (true, Err(why)) = (block.contains("--sandbox"), portolan_runtime::sandbox::check_available()) {
+            if let (true, Err(why)) = (block.contains("--sandbox"), portolan_supervision::sandbox::check_available()) {
                 let said = format!("NOT CHECKED: {}:{line}: {why}\n", page.display());
                 std::io::stderr().write_all(said.as_bytes()).expect("standard error is there");
                 continue;

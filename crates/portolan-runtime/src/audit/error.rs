@@ -48,7 +48,7 @@ impl AuditError {
     }
 
     /// Returns the error of an append whose result is not known.
-    pub(crate) fn unfinished() -> AuditError {
+    pub fn unfinished() -> AuditError {
         AuditError::of("log_unwritable", "an entry could not be appended to the event log", "try again")
     }
 

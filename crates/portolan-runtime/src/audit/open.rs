@@ -14,7 +14,7 @@ use super::turn;
 
 /// A log whose files stay open between appends.
 #[derive(Debug)]
-pub(crate) struct OpenLog {
+pub struct OpenLog {
     log: Log,
     held: Mutex<Option<OpenFiles>>,
 }
@@ -38,7 +38,7 @@ struct OpenFiles {
 struct FileId(u64, u64);
 
 /// The result of an append that does not wait.
-pub(crate) enum AtOnce {
+pub enum AtOnce {
     /// The entries are in the log.
     Appended,
     /// Another process writes, or the files must be opened again: [`OpenLog::append`] waits.
@@ -46,7 +46,7 @@ pub(crate) enum AtOnce {
 }
 
 impl OpenLog {
-    pub(crate) fn new(log: Log) -> OpenLog {
+    pub fn new(log: Log) -> OpenLog {
         OpenLog { log, held: Mutex::default() }
     }
 
@@ -54,7 +54,7 @@ impl OpenLog {
     ///
     /// # Errors
     /// As for [`Log::append`].
-    pub(crate) fn append_at_once(&self, entries: &[LogEntry]) -> Result<AtOnce, AuditError> {
+    pub fn append_at_once(&self, entries: &[LogEntry]) -> Result<AtOnce, AuditError> {
         let Ok(mut held) = self.held.try_lock() else { return Ok(AtOnce::Later) };
         let appended = match held.as_mut() {
             Some(files) => files.append(&self.log, entries),
@@ -77,7 +77,7 @@ impl OpenLog {
     ///
     /// # Errors
     /// As for [`Log::append`].
-    pub(crate) fn append(&self, entries: &[LogEntry], durability: Durability) -> Result<(), AuditError> {
+    pub fn append(&self, entries: &[LogEntry], durability: Durability) -> Result<(), AuditError> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         self.log.append(entries, durability)?;
         if held.is_none() {

@@ -97,7 +97,7 @@ pub(crate) fn text(text: &str) -> String {
 }
 
 /// Returns the whole text, of any length, with its secrets masked.
-pub(crate) fn masked(text: &str) -> String {
+pub fn masked(text: &str) -> String {
     mask(text)
 }
 
@@ -153,7 +153,7 @@ fn announces(word: &str, after: &str) -> bool {
 }
 
 /// Checks whether a name ends with the name of a secret, as `DB_PASSWORD` and `client-secret` do.
-pub(crate) fn is_secret_name(name: &str) -> bool {
+pub fn is_secret_name(name: &str) -> bool {
     let folded: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     NAMES.iter().any(|secret| folded.ends_with(secret))
 }

@@ -11,17 +11,17 @@ type Stamps = Vec<(PathBuf, Stamp)>;
 
 /// A value, and the state of the files that it was read from.
 #[derive(Debug)]
-pub(crate) struct FileCache<T>(Mutex<Option<(T, Stamps)>>);
+pub struct FileCache<T>(Mutex<Option<(T, Stamps)>>);
 
 /// The state of files before they are read.
-pub(crate) struct BeforeReading {
+pub struct BeforeReading {
     /// `None` if a later change might not show in the metadata.
     stamps: Option<Stamps>,
 }
 
 impl BeforeReading {
     /// Looks at all files on which a value depends, missing ones included, at the present time.
-    pub(crate) fn at(files: impl IntoIterator<Item = PathBuf>, now: SystemTime) -> BeforeReading {
+    pub fn at(files: impl IntoIterator<Item = PathBuf>, now: SystemTime) -> BeforeReading {
         let stamps = files.into_iter().map(|path| Some((Stamp::of(&path)?, path)));
         let settled = stamps.map(|seen| seen.filter(|(stamp, _)| stamp.is_settled(now)));
         BeforeReading { stamps: settled.map(|seen| seen.map(|(stamp, path)| (path, stamp))).collect() }
@@ -36,7 +36,7 @@ impl<T> Default for FileCache<T> {
 
 impl<T: Clone> FileCache<T> {
     /// Returns the value if none of its files has changed.
-    pub(crate) fn current(&self) -> Option<T> {
+    pub fn current(&self) -> Option<T> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (value, stamps) = kept.as_ref()?;
         let is_same = |(path, stamp): &(PathBuf, Stamp)| Stamp::of(path).is_some_and(|now| now == *stamp);
@@ -44,12 +44,12 @@ impl<T: Clone> FileCache<T> {
     }
 
     /// Returns the value as it was last read, whether or not a file has changed since.
-    pub(crate) fn last(&self) -> Option<T> {
+    pub fn last(&self) -> Option<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(value, _)| value.clone())
     }
 
     /// Keeps a value that was read after `before`. A value whose files have just changed is not kept.
-    pub(crate) fn keep(&self, before: BeforeReading, value: &T) {
+    pub fn keep(&self, before: BeforeReading, value: &T) {
         let kept = before.stamps.map(|stamps| (value.clone(), stamps));
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = kept;
     }

@@ -10,11 +10,11 @@ use std::time::Duration;
 pub const LOCK_FILE: &str = ".portolan.lock";
 
 /// The timeout for a lock.
-pub(crate) const WAIT: Duration = Duration::from_secs(10);
+pub const WAIT: Duration = Duration::from_secs(10);
 
 /// Why a lock was not acquired.
 #[derive(Debug)]
-pub(crate) enum NoTurn {
+pub enum NoTurn {
     /// The lock file cannot be used.
     Failed(io::Error),
     /// Another process holds this lock.
@@ -22,7 +22,7 @@ pub(crate) enum NoTurn {
 }
 
 /// Acquires the lock of a folder, which is released when the file is dropped.
-pub(crate) async fn turn(folder: &Path, patience: Duration) -> Result<File, NoTurn> {
+pub async fn turn(folder: &Path, patience: Duration) -> Result<File, NoTurn> {
     let path = folder.join(LOCK_FILE);
     let lock = open_lock(&path).map_err(NoTurn::Failed)?;
     match lock.try_lock() {
@@ -34,7 +34,7 @@ pub(crate) async fn turn(folder: &Path, patience: Duration) -> Result<File, NoTu
 
 /// Acquires the lock of a folder that must not contain our files, such as one that is committed, by locking the folder
 /// itself. Uses [`turn`] if the system, or the disk, cannot lock folders.
-pub(crate) async fn turn_unseen(folder: &Path, patience: Duration) -> Result<File, NoTurn> {
+pub async fn turn_unseen(folder: &Path, patience: Duration) -> Result<File, NoTurn> {
     let Ok(lock) = File::open(folder) else { return turn(folder, patience).await };
     match lock.try_lock() {
         Ok(()) => Ok(lock),
@@ -56,7 +56,7 @@ async fn waited(lock: File, path: PathBuf, patience: Duration) -> Result<File, N
 
 /// Opens a lock file, and creates it if it is missing: for the owner alone, through no symlink, without blocking on a
 /// pipe.
-pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+pub fn open_lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
@@ -70,14 +70,14 @@ pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
 }
 
 /// Acquires a lock without a timeout. It is released when the file is dropped.
-pub(crate) fn alone(path: &Path) -> io::Result<File> {
+pub fn alone(path: &Path) -> io::Result<File> {
     let lock = open_lock(path)?;
     lock.lock()?;
     Ok(lock)
 }
 
 /// Acquires a lock without waiting. Returns `None` if it is taken.
-pub(crate) fn try_alone(path: &Path) -> io::Result<Option<File>> {
+pub fn try_alone(path: &Path) -> io::Result<Option<File>> {
     let lock = open_lock(path)?;
     match lock.try_lock() {
         Ok(()) => Ok(Some(lock)),

@@ -9,13 +9,13 @@ mod write;
 
 use std::path::Path;
 
-pub(crate) use cached::{BeforeReading, FileCache};
+pub use cached::{BeforeReading, FileCache};
 pub use lock::LOCK_FILE;
-pub(crate) use lock::{NoTurn, WAIT, alone, open_lock, try_alone, turn, turn_unseen};
+pub use lock::{NoTurn, WAIT, alone, open_lock, try_alone, turn, turn_unseen};
 pub use read::bytes;
-pub(crate) use read::{beginning, open, open_itself, source, text, unreadable};
+pub use read::{beginning, open, open_itself, source, text, unreadable};
 pub use stamp::{Marks, Stamp};
-pub(crate) use write::{Fresh, private_folder, replace, swap, sync_folder};
+pub use write::{Fresh, private_folder, replace, swap, sync_folder};
 
 /// Returns the folder of a file. The parent of a bare name is an empty path, which cannot be opened; this returns `.`.
 pub fn folder_of(file: &Path) -> &Path {

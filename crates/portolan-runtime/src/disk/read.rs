@@ -13,13 +13,13 @@ const SPARE: usize = 64;
 
 /// Opens a file for reading. Never blocks on a pipe without a writer.
 #[cfg(unix)]
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     opened(path, rustix::fs::OFlags::NONBLOCK)
 }
 
 /// Opens a file for reading, through no symlink. Never blocks, even if the file was replaced by a pipe.
 #[cfg(unix)]
-pub(crate) fn open_itself(path: &Path) -> io::Result<File> {
+pub fn open_itself(path: &Path) -> io::Result<File> {
     opened(path, rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK)
 }
 
@@ -30,17 +30,17 @@ fn opened(path: &Path, flags: rustix::fs::OFlags) -> io::Result<File> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
 }
 
 #[cfg(not(unix))]
-pub(crate) fn open_itself(path: &Path) -> io::Result<File> {
+pub fn open_itself(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
 }
 
 /// Returns the text of a regular file of at most `max` bytes.
-pub(crate) fn text(path: &Path, max: u64) -> Option<String> {
+pub fn text(path: &Path, max: u64) -> Option<String> {
     let meta = fs::metadata(path).ok()?;
     String::from_utf8(whole(path, &meta, max).ok()??).ok()
 }
@@ -62,7 +62,7 @@ fn whole(path: &Path, meta: &Metadata, max: u64) -> io::Result<Option<Vec<u8>>> 
 }
 
 /// Returns the first `max` bytes of one of our own files, as text. Returns `None` if it does not exist.
-pub(crate) fn beginning(path: &Path, max: u64) -> io::Result<Option<String>> {
+pub fn beginning(path: &Path, max: u64) -> io::Result<Option<String>> {
     let file = match open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -77,7 +77,7 @@ pub(crate) fn beginning(path: &Path, max: u64) -> io::Result<Option<String>> {
 }
 
 /// Returns the whole text of a definition, including a byte order mark.
-pub(crate) fn source(path: &Path) -> Result<String, ServiceError> {
+pub fn source(path: &Path) -> Result<String, ServiceError> {
     let file = open(path).map_err(|error| unreadable(path, &error))?;
     let is_file = file.metadata().map_err(|error| unreadable(path, &error))?.is_file();
     if !is_file {
@@ -99,7 +99,7 @@ pub(crate) fn source(path: &Path) -> Result<String, ServiceError> {
 }
 
 /// Returns the error for a definition that cannot be read.
-pub(crate) fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
+pub fn unreadable(path: &Path, error: &io::Error) -> ServiceError {
     let message = format!("`{}` cannot be read: {}", path.display(), plain(error));
     ServiceError::failed("unreadable", message, "check the path and its permissions")
 }

@@ -38,7 +38,7 @@ pub struct Marks(Vec<(PathBuf, Option<Stamp>)>);
 
 impl Marks {
     /// Returns the stamps of these files, in any order. None of them is read.
-    pub(crate) fn of(mut paths: Vec<PathBuf>) -> Marks {
+    pub fn of(mut paths: Vec<PathBuf>) -> Marks {
         paths.sort();
         Marks(paths.into_iter().map(|path| (Stamp::of(&path), path)).map(|(stamp, path)| (path, stamp)).collect())
     }

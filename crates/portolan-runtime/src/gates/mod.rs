@@ -1,7 +1,7 @@
 //! Gates, as far as they depend on the world: finds the facts over which they decide.
 
 mod evidence;
-pub(crate) mod own_server;
+pub mod own_server;
 pub mod qa;
 pub mod review;
 mod workspace;

@@ -43,7 +43,7 @@ struct ServerCommand {
 
 /// Checks whether the host of an agent in `folder` starts this program as the server `name`. If there are several
 /// entries of that name, all must, because it is not known which one the host used.
-pub(crate) fn is_ours(folder: &Path, name: &str) -> bool {
+pub fn is_ours(folder: &Path, name: &str) -> bool {
     let started = started(folder, name);
     let ours = programs(folder);
     !started.is_empty() && started.iter().all(|started| is_served_by(started, &ours))

@@ -17,7 +17,7 @@ pub fn client() -> ClientBuilder {
 }
 
 /// Returns the innermost cause of a failed request, without the address, which may be secret.
-pub(crate) fn cause(error: &reqwest::Error) -> Option<String> {
+pub fn cause(error: &reqwest::Error) -> Option<String> {
     let mut cause: Option<&dyn Error> = error.source();
     while let Some(deeper) = cause.and_then(Error::source) {
         cause = Some(deeper);

@@ -62,7 +62,7 @@ pub(super) fn head(root: &Path) -> WorktreeHead {
 
 /// Returns the exit status and the output of git, in an environment that cannot change its answer. `None` if it did not
 /// answer.
-pub(crate) fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
+pub fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let mut command = git(folder, arguments)?;
     command.env_clear().envs(own(&environment));
@@ -70,7 +70,7 @@ pub(crate) fn ask(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(
 }
 
 /// Does the same with the environment and the `-c` options of the caller: their configuration is what is asked for.
-pub(crate) fn ask_as_given(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
+pub fn ask_as_given(folder: &Path, arguments: &[&str], input: Vec<u8>) -> Option<(i32, String)> {
     let mut command = git(folder, arguments)?;
     // If this runs as a hook of git itself, they would name another repository than the requested one.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE"] {
@@ -81,7 +81,7 @@ pub(crate) fn ask_as_given(folder: &Path, arguments: &[&str], input: Vec<u8>) ->
 }
 
 /// Returns the commit of a reference according to a remote, without a prompt for a password.
-pub(crate) fn ask_remote(folder: &Path, address: &str, reference: &str, patience: Duration) -> Option<(i32, String)> {
+pub fn ask_remote(folder: &Path, address: &str, reference: &str, patience: Duration) -> Option<(i32, String)> {
     let mut command = git(folder, &["ls-remote", "--", address, reference])?;
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "true").env("SSH_ASKPASS", "true");
     run(command, Vec::new(), patience)
@@ -95,7 +95,7 @@ fn git(folder: &Path, arguments: &[&str]) -> Option<Command> {
 }
 
 /// Returns the exit status and the output of a program, or `None` if it did not answer in time.
-pub(crate) fn run(mut command: Command, input: Vec<u8>, patience: Duration) -> Option<(i32, String)> {
+pub fn run(mut command: Command, input: Vec<u8>, patience: Duration) -> Option<(i32, String)> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().ok()?;
     let answer = answer(&mut child, input, patience);

@@ -6,7 +6,7 @@
 //! path is ignored, the meaning of an alias, and what is checked out in a repository whose references are in tables. A
 //! fact that cannot be determined is left out, and the guards then ask a person.
 
-pub(super) mod ask;
+pub mod ask;
 mod config;
 mod ignores;
 mod own;
@@ -48,7 +48,7 @@ pub struct InspectedCall {
 }
 
 /// Returns the worktree that contains a folder.
-pub(crate) fn worktree(folder: &Path) -> Option<Arc<Worktree>> {
+pub fn worktree(folder: &Path) -> Option<Arc<Worktree>> {
     Search::default().place(folder.to_str()?)?.worktree
 }
 
@@ -80,25 +80,25 @@ pub(super) fn hooks_path(worktree: &Worktree) -> Option<String> {
 
 impl InspectedCall {
     /// Determines which of the written files git ignores, if this is not known yet.
-    pub(crate) fn mark_ignored(&mut self) {
+    pub fn mark_ignored(&mut self) {
         mark_ignored(&mut self.scene, &self.wanted);
     }
 }
 
 /// Returns the files of the gates that can be anywhere, for the project that contains a folder: programs, the event
 /// log, and the settings of the person and of the machine for all projects.
-pub(crate) fn own_paths(folder: &Path) -> Vec<PathBuf> {
+pub fn own_paths(folder: &Path) -> Vec<PathBuf> {
     own::around(folder, &mut Links::default()).into_iter().map(PathBuf::from).collect()
 }
 
 /// Returns the folders of the git hooks that were installed for the project that contains a folder.
-pub(crate) fn hook_folders(folder: &Path) -> Vec<PathBuf> {
+pub fn hook_folders(folder: &Path) -> Vec<PathBuf> {
     own::hooks(folder).iter().filter_map(|hook| hook.parent().map(Path::to_owned)).collect()
 }
 
 /// Returns the git folder of the worktree that contains a folder, and the one that all worktrees of its repository
 /// share.
-pub(crate) fn repository_folders(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+pub fn repository_folders(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     let worktree = repository::worktree(&repository::around(folder)?)?;
     Some((worktree.git_dir.into(), worktree.common_dir.into()))
 }

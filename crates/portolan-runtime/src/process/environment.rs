@@ -23,16 +23,16 @@ const SECRET_ENDINGS: [&str; 10] = [
 const SHORTEST_SECRET: usize = 6;
 
 /// An environment, split into public variables and secrets.
-pub(crate) struct Environment {
+pub struct Environment {
     /// The variables that a command receives.
-    pub(crate) open: Vec<(OsString, OsString)>,
+    pub open: Vec<(OsString, OsString)>,
     /// The values to redact, the longest first, because one may contain another.
     secrets: Vec<String>,
 }
 
 impl Environment {
     /// Returns the environment of this process.
-    pub(crate) fn inherited() -> Environment {
+    pub fn inherited() -> Environment {
         Environment::of(std::env::vars_os())
     }
 
@@ -47,7 +47,7 @@ impl Environment {
     }
 
     /// Returns `text` with the values of secrets redacted.
-    pub(crate) fn redact(&self, text: String) -> String {
+    pub fn redact(&self, text: String) -> String {
         self.secrets.iter().fold(text, |text, secret| match text.contains(secret) {
             true => text.replace(secret, "[redacted]"),
             false => text,

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::task::JoinHandle;
 
 /// A process group. Dropping it kills the group.
-pub(crate) struct Group {
+pub struct Group {
     /// The leader, until it is reaped.
     leader: Arc<Mutex<Option<Pid>>>,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Group {
 impl Group {
     /// Takes over the group that `leader` leads. The handle resolves when the leader has ended and the rest of the
     /// group has been killed.
-    pub(crate) fn lead(mut leader: Child) -> (Group, JoinHandle<io::Result<ExitStatus>>) {
+    pub fn lead(mut leader: Child) -> (Group, JoinHandle<io::Result<ExitStatus>>) {
         let pid = Pid::from_child(&leader);
         let shared = Arc::new(Mutex::new(Some(pid)));
         let group = Group { leader: Arc::clone(&shared) };

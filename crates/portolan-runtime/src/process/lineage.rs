@@ -15,12 +15,12 @@ pub struct Process {
 
 /// A process, with its program and command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ProcessIdentity {
-    pub(crate) process: Process,
+pub struct ProcessIdentity {
+    pub process: Process,
     /// The file that it executes, if that is visible.
-    pub(crate) file: Option<PathBuf>,
+    pub file: Option<PathBuf>,
     /// The command line.
-    pub(crate) words: Vec<String>,
+    pub words: Vec<String>,
 }
 
 /// Shells. They run hooks, and are used interactively.
@@ -30,44 +30,44 @@ const NO_HOSTS: [&str; 10] =
     ["portolan", "systemd", "init", "launchd", "login", "sshd", "tmux", "screen", "sudo", "su"];
 
 /// Whether this system reports other processes.
-pub(crate) const IS_TOLD: bool = cfg!(any(target_os = "linux", target_os = "macos"));
+pub const IS_TOLD: bool = cfg!(any(target_os = "linux", target_os = "macos"));
 
 /// The maximum number of ancestors, as a safeguard.
 const MAX_DEPTH: usize = 256;
 
 impl ProcessIdentity {
     /// Returns the name of the program, without folders and without the leading `-` of a login shell.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         let word = self.words.first().map(String::as_str).unwrap_or_default();
         name_of(word).trim_start_matches('-')
     }
 
     /// Checks whether it is a shell, by its name or by the file that it executes.
-    pub(crate) fn is_shell(&self) -> bool {
+    pub fn is_shell(&self) -> bool {
         let file = self.file.as_deref().and_then(Path::to_str).map(name_of);
         SHELLS.contains(&self.name()) || file.is_some_and(|name| SHELLS.contains(&name))
     }
 
     /// Checks whether it is known to be no host of agents.
-    pub(crate) fn is_no_host(&self) -> bool {
+    pub fn is_no_host(&self) -> bool {
         self.process.pid == 1 || NO_HOSTS.iter().any(|name| self.name().trim_end_matches(':') == *name)
     }
 }
 
 /// Returns the last part of a path.
-pub(crate) fn name_of(path: &str) -> &str {
+pub fn name_of(path: &str) -> &str {
     Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
 }
 
 /// Returns this process and its ancestors, the nearest first, or `None` if the system does not report them.
-pub(crate) fn ancestors() -> Option<Vec<ProcessIdentity>> {
+pub fn ancestors() -> Option<Vec<ProcessIdentity>> {
     let found: Vec<ProcessIdentity> = lineage().take(MAX_DEPTH).collect();
     (!found.is_empty()).then_some(found)
 }
 
 /// Returns the same lazily: a hook needs only the nearest ones, at every call. A hidden process of another user ends
 /// the chain, which is no loss, because agents run as this user.
-pub(crate) fn lineage() -> impl Iterator<Item = ProcessIdentity> {
+pub fn lineage() -> impl Iterator<Item = ProcessIdentity> {
     let table = system::Table::read();
     let mut next = std::process::id();
     std::iter::from_fn(move || {
@@ -78,12 +78,12 @@ pub(crate) fn lineage() -> impl Iterator<Item = ProcessIdentity> {
 }
 
 /// The variable with the process ID of the client whose call a sandbox has forwarded.
-pub(crate) const ASKED_BY: &str = "PORTOLAN_ASKED_BY";
+pub const ASKED_BY: &str = "PORTOLAN_ASKED_BY";
 
 /// Returns the process that requested this one: its parent, or the client whose call a sandbox has forwarded. The
 /// variable counts only if the parent is this same program, run as `portolan sandbox`.
 #[cfg(target_os = "linux")]
-pub(crate) fn requesting_process() -> u32 {
+pub fn requesting_process() -> u32 {
     let parent = std::os::unix::process::parent_id();
     let asked_by = || {
         let client = std::env::var(ASKED_BY).ok()?.parse().ok()?;
@@ -96,7 +96,7 @@ pub(crate) fn requesting_process() -> u32 {
 
 /// Returns a function that checks whether a process runs. If the system does not report processes, all count as
 /// running.
-pub(crate) fn running() -> impl Fn(&Process) -> bool {
+pub fn running() -> impl Fn(&Process) -> bool {
     let table = system::Table::read();
     move |process| match &table {
         Some(table) => table.process(process.pid).is_some_and(|(seen, _)| seen.process == *process),
@@ -152,7 +152,7 @@ mod system {
     }
 
     /// Returns the initial environment of a process, as `NAME=value` between null bytes.
-    pub(crate) fn environment(pid: u32) -> Option<Vec<u8>> {
+    pub fn environment(pid: u32) -> Option<Vec<u8>> {
         bytes(PathBuf::from(format!("/proc/{pid}/environ")))
     }
 }
@@ -177,7 +177,7 @@ fn of_stat(line: &str) -> Option<Stat<'_>> {
 
 /// Returns the parent of a fork that still runs its parent's program.
 #[cfg(target_os = "linux")]
-pub(crate) fn forked_from(pid: u32) -> Option<u32> {
+pub fn forked_from(pid: u32) -> Option<u32> {
     /// `PF_FORKNOEXEC` of the kernel's `include/linux/sched.h`.
     const FORKED_WITHOUT_EXEC: u32 = 0x40;
 
@@ -188,7 +188,7 @@ pub(crate) fn forked_from(pid: u32) -> Option<u32> {
 
 /// The initial environment of another process. Only Linux reports it.
 #[cfg(target_os = "linux")]
-pub(crate) use system::environment;
+pub use system::environment;
 
 #[cfg(target_os = "macos")]
 mod system {

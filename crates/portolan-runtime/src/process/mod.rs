@@ -3,12 +3,12 @@
 mod environment;
 #[cfg(unix)]
 mod group;
-pub(crate) mod lineage;
+pub mod lineage;
 mod output;
 
-pub(crate) use environment::Environment;
+pub use environment::Environment;
 #[cfg(unix)]
-pub(crate) use group::Group;
+pub use group::Group;
 #[cfg(test)]
 pub(crate) use output::TAIL_BYTES;
-pub(crate) use output::{Tail, clean};
+pub use output::{Tail, clean};

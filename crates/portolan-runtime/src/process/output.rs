@@ -14,7 +14,7 @@ const LEFT_OUT: &str = "[earlier output left out]\n";
 
 /// The last bytes of a stream.
 #[derive(Default)]
-pub(crate) struct Tail {
+pub struct Tail {
     bytes: Vec<u8>,
     cut: bool,
 }
@@ -53,7 +53,7 @@ impl Tail {
 }
 
 /// Returns `text` without terminal escapes and control characters. A carriage return ends a line.
-pub(crate) fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {

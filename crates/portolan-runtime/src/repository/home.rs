@@ -16,14 +16,14 @@ use crate::program::unknown;
 /// The project's repositories on their forges, as `owner/name` or `host/owner/name`. There are several if its branches
 /// follow several remotes.
 #[derive(Debug, Default)]
-pub(crate) struct Home(BTreeSet<String>);
+pub struct Home(BTreeSet<String>);
 
 impl Home {
     /// Returns the repositories of the project around a folder. Empty if nothing is pinned and no remote names one.
     ///
     /// # Errors
     /// The pins cannot be read, or name no repository on a forge.
-    pub(crate) fn of(project: &Path) -> Result<Home, FactError> {
+    pub fn of(project: &Path) -> Result<Home, FactError> {
         let pins = Pins::around(project).map_err(|why| unknown("pins-unreadable", why))?;
         match pins.map(|(_, pins)| pins.remotes).filter(|remotes| !remotes.is_empty()) {
             Some(remotes) => Home::pinned(&remotes),
@@ -45,7 +45,7 @@ impl Home {
     }
 
     /// Returns the arguments that name the repository to `gh`, or none if it is not known.
-    pub(crate) fn named(&self) -> Vec<String> {
+    pub fn named(&self) -> Vec<String> {
         let mut known = self.0.iter().filter(|own| !is_alias(own));
         match (known.next(), self.0.len()) {
             (Some(own), 1) => vec!["--repo".to_owned(), own.clone()],

@@ -9,7 +9,7 @@ mod files;
 pub(crate) mod forge;
 mod git;
 mod history;
-pub(crate) mod home;
+pub mod home;
 mod since;
 mod spec;
 mod traces;

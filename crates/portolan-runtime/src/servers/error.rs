@@ -68,7 +68,7 @@ impl CallErrorKind {
 
 impl CallError {
     /// Returns the error of a call whose result cannot be filtered as the project requires.
-    pub(crate) fn unfiltered(server: &str, why: &ServiceError) -> CallError {
+    pub fn unfiltered(server: &str, why: &ServiceError) -> CallError {
         let message = format!("the result is withheld, because it cannot be filtered: {}", why.message);
         CallError::new(CallErrorKind::Unusable, server, message, &*why.help)
     }

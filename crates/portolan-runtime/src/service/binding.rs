@@ -56,7 +56,7 @@ impl Service {
 
     /// Returns the processes whose agents are bound by runs that begin here: the ancestors of this process, and the
     /// process itself if its clients call tools through it. They are read once, because they do not change.
-    pub(crate) fn binding_processes(&self) -> &[Process] {
+    pub fn binding_processes(&self) -> &[Process] {
         self.above.get_or_init(|| {
             let own = bindings::itself().filter(|_| self.options.is_gateway);
             own.into_iter().chain(bindings::above()).collect()
@@ -64,7 +64,7 @@ impl Service {
     }
 
     /// Returns the runs that bind the agents of this process.
-    pub(crate) fn binding_runs(&self) -> Vec<Address> {
+    pub fn binding_runs(&self) -> Vec<Address> {
         let bound = bindings::of_hosts(self.project(), || self.binding_processes().to_vec());
         bound.iter().filter_map(BoundRun::address).collect()
     }

@@ -58,6 +58,7 @@ use crate::drive::StepTimer;
 use crate::library::Library;
 use crate::process::lineage::Process;
 use crate::store::{Digest, RunId, Store};
+use crate::supervisor_log::SupervisorLog;
 use crate::telemetry::Telemetry;
 use crate::tools::Tools;
 use crate::trust::{Trust, data_dir};
@@ -71,7 +72,7 @@ pub use flow::{
     Acceptance, Active, Brief, BypassRecord, BypassRequest, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics,
     Override, Stage, Start, TaskStatus, Tick, VerifiedPhase,
 };
-pub(crate) use flow::{is_use, is_used};
+pub use flow::{is_use, is_used};
 pub use foresight::Consequence;
 pub use fork::{Fork, Onto};
 pub use functions::{FunctionResult, FunctionRun, How};
@@ -248,7 +249,7 @@ impl Service {
     }
 
     /// Returns the user's data folder if the options name one.
-    pub(crate) fn data_folder(&self) -> Option<&Path> {
+    pub fn data_folder(&self) -> Option<&Path> {
         self.options.trust.as_deref()
     }
 
@@ -257,8 +258,13 @@ impl Service {
         self.options.clock.now()
     }
 
+    /// Returns the records of the project's supervisor.
+    pub fn supervisor_log(&self) -> SupervisorLog<'_> {
+        SupervisorLog::of(self.project(), &self.options.clock)
+    }
+
     /// Returns the source of time.
-    pub(crate) fn clock(&self) -> &Clock {
+    pub fn clock(&self) -> &Clock {
         &self.options.clock
     }
 

@@ -38,7 +38,7 @@ pub use commands::{TrustedCommand, commands, commands_digest, digest_of, server_
 pub use error::{TrustError, TrustFault};
 pub use phases::phases_digest;
 pub use place::data_dir;
-pub(crate) use place::{data_dir_from, data_dir_of_account};
+pub use place::{data_dir_from, data_dir_of_account};
 
 /// The folder of the entries. Each is a separate file, so recording needs no lock and a broken entry affects no other.
 const FOLDER: &str = "trusted";
@@ -150,7 +150,7 @@ impl Trust {
 ///
 /// # Errors
 /// The folder would be inside the project, another user may write it, or a path cannot be resolved.
-pub(crate) fn outside(folder: &Path, project: &Path) -> Result<PathBuf, TrustError> {
+pub fn outside(folder: &Path, project: &Path) -> Result<PathBuf, TrustError> {
     let project = project.canonicalize().map_err(|error| TrustError::unreadable(project, error))?;
     let real = place::resolved(folder).map_err(|error| TrustError::unreadable(folder, error))?;
     if real.starts_with(&project) {

@@ -13,7 +13,11 @@ pub fn data_dir() -> Result<PathBuf, TrustError> {
     data_dir_from(|name| std::env::var_os(name), std::env::home_dir())
 }
 
-pub(crate) fn data_dir_from(
+/// Returns the user's data folder for other variables and another home folder than those of this process.
+///
+/// # Errors
+/// `$PORTOLAN_DATA_DIR` is no absolute path, or no folder is known.
+pub fn data_dir_from(
     variable: impl Fn(&str) -> Option<OsString>,
     home: Option<PathBuf>,
 ) -> Result<PathBuf, TrustError> {
@@ -35,14 +39,14 @@ pub(crate) fn data_dir_from(
 
 /// Returns the data folder of the account that this process runs as, independent of the environment.
 #[cfg(unix)]
-pub(crate) fn data_dir_of_account() -> Option<PathBuf> {
+pub fn data_dir_of_account() -> Option<PathBuf> {
     let account = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok().flatten()?;
     data_dir_from(|_| None, Some(account.dir)).ok()
 }
 
 /// Without the environment, this system does not report the account's home.
 #[cfg(not(unix))]
-pub(crate) fn data_dir_of_account() -> Option<PathBuf> {
+pub fn data_dir_of_account() -> Option<PathBuf> {
     None
 }
 

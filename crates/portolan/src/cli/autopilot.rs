@@ -8,12 +8,12 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use portolan_gates::supervisor::{Item, Progress};
 use portolan_runtime::audit::Log;
-use portolan_runtime::autopilot::{Autopilot as Pilot, AutopilotLimits, AutopilotResult, Why};
-use portolan_runtime::drivers::{AgentDriver, Drivers, ScriptedDriver};
-use portolan_runtime::notifiers::{Notice, Notifiers, Stdout};
 use portolan_runtime::plugins;
 use portolan_runtime::service::{Service, ServiceError};
-use portolan_runtime::supervisor::Task;
+use portolan_supervision::autopilot::{Autopilot as Pilot, AutopilotLimits, AutopilotResult, Why};
+use portolan_supervision::drivers::{AgentDriver, Drivers, ScriptedDriver};
+use portolan_supervision::notifiers::{Notice, Notifiers, Stdout};
+use portolan_supervision::supervisor::{Supervisor, Task};
 use serde_json::{Value, json};
 
 use super::check::counted;
@@ -113,7 +113,7 @@ pub(super) fn run(args: &Autopilot, common: &Common) -> anyhow::Result<Exit> {
         Verb::Status => status(output, &service),
         Verb::Assign { task, goal, begin } => {
             let task = queued(task, goal, begin);
-            block_on(service.supervisor().enqueue(&task))??;
+            block_on(Supervisor::of(&service).enqueue(&task))??;
             status(output, &service)
         }
     }
@@ -150,7 +150,7 @@ fn start(args: &Start, output: Output, service: &Service) -> anyhow::Result<Exit
         if let Some(goal) = &args.goal {
             let names = if args.tasks.is_empty() { vec![name_of(goal)] } else { args.tasks.clone() };
             for name in names {
-                service.supervisor().enqueue(&queued(&name, goal, &args.begin)).await?;
+                Supervisor::of(service).enqueue(&queued(&name, goal, &args.begin)).await?;
             }
         }
         Pilot::new(service, driver, notifiers, limits).fly().await
@@ -199,7 +199,7 @@ fn name_of(goal: &str) -> String {
 }
 
 fn status(output: Output, service: &Service) -> anyhow::Result<Exit> {
-    let board = block_on(service.supervisor().board())??;
+    let board = block_on(service.supervisor_log().board())??;
     let items: Vec<&Item> = board.queue.values().filter(|item| item.progress.is_open()).collect();
     let over = |progress: Progress| board.queue.values().filter(|item| item.progress == progress).count();
     let (done, failed) = (over(Progress::Done), over(Progress::Failed));

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use clap::Args;
 use portolan_runtime::gates::review;
-use portolan_runtime::gateway::ToolPins;
 use portolan_runtime::pins::Pins;
 use portolan_runtime::rules;
 use portolan_runtime::service::{Service, ServiceError};
+use portolan_supervision::gateway::ToolPins;
 use serde_json::json;
 
 use super::output::{Paint, one_line};

@@ -10,11 +10,11 @@ use clap::{Args, Subcommand, ValueEnum};
 use portolan_core::diagnostic::clip;
 use portolan_runtime::audit::{self, Filter, Line, project_log, time_of};
 use portolan_runtime::clock::{Clock, rfc3339};
-use portolan_runtime::gateway::{Gateway, HOST, ParkedDecision, SuspiciousTool, ToolPins, WithheldTool};
 use portolan_runtime::servers::{PoolOptions, ServerSetup, Servers};
 use portolan_runtime::service::{Options, Service, ServiceError};
 use portolan_runtime::store::RunId;
 use portolan_runtime::trust::{digest_of, server_commands};
+use portolan_supervision::gateway::{Gateway, HOST, ParkedDecision, SuspiciousTool, ToolPins, WithheldTool};
 use serde_json::{Value, json};
 use similar::TextDiff;
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use portolan_gates::Decision;
-use portolan_runtime::hook::git::{self, Run};
-use portolan_runtime::hook::{Answerable, within};
+use portolan_supervision::hook::git::{self, Run};
+use portolan_supervision::hook::{Answerable, within};
 
 use super::Exit;
 use super::output::one_line;

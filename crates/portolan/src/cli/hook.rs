@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use portolan_core::run::Actor;
 use portolan_gates::Decision;
-use portolan_runtime::hook::{Answerable, Gatekeeper, PROJECT, RUN, within};
-use portolan_runtime::people::remember_host;
 use portolan_runtime::service::{Caller, Options, Request, Service};
+use portolan_supervision::hook::{Answerable, Gatekeeper, PROJECT, RUN, within};
+use portolan_supervision::people::remember_host;
 
 use super::{Common, Exit};
 use crate::hook::{self, Answer, Call, Host, MAX_INPUT, Reply, Stage, Unreadable};

@@ -7,6 +7,7 @@ use portolan_core::diagnostic::list;
 use portolan_gates::project::ProjectChecks;
 use portolan_runtime::project_checks::{self, FILE, hints, is_trusted};
 use portolan_runtime::service::Service;
+use portolan_supervision::people::People;
 use serde_json::{Value, json};
 
 use super::checks::{self, Proposal};
@@ -81,7 +82,7 @@ const ACT: &str = "may trust what a project runs";
 /// Asks whether the person at this terminal allows the commands. Returns `false` if there is no person to ask.
 fn offered(args: &Init, output: Output, service: &Service, checks: &ProjectChecks) -> anyhow::Result<bool> {
     let is_asked = !args.yes && !output.is_json() && person::at_terminal(ACT).is_ok();
-    if !is_asked || service.people().must_be_person(ACT).is_err() {
+    if !is_asked || People::of(service).must_be_person(ACT).is_err() {
         return Ok(false);
     }
     // The existing commands have not been shown yet.

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use portolan_runtime::sandbox;
 use portolan_runtime::service::{Service, ServiceError};
+use portolan_supervision::people::People;
+use portolan_supervision::sandbox;
 use serde_json::json;
 
 use super::output::{one_line, safe};
@@ -110,7 +111,7 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
     }
     if done && direction == Direction::Install {
         // Names the passphrase in the log, so that a later replacement is detected.
-        Service::new(common.options()?)?.people().name_passphrase()?;
+        People::of(&Service::new(common.options()?)?).name_passphrase()?;
     }
     if output.is_json() {
         output.json(&json!({ "for": target.name(), "files": files, "done": done && changed, "notes": notes }))?;

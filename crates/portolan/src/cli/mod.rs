@@ -115,14 +115,14 @@ enum Verb {
     Runs(runs::Runs),
     Store(store::StoreArgs),
     Flow(flow::Flow),
-    Supervisor(supervisor::Supervisor),
+    Supervisor(supervisor::SupervisorArgs),
     Autopilot(autopilot::Autopilot),
     MergeGate(merge_gate::MergeGate),
     Checks(checks::Checks),
     Qa(qa::Qa),
     Import(import::Import),
     Trust(trust::TrustArgs),
-    People(people::People),
+    People(people::PeopleArgs),
     Install(install::Install),
     Doctor(doctor::Doctor),
     Hook(hook::Hook),
@@ -278,7 +278,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T>
 }
 
 pub(crate) fn run() -> ExitCode {
-    match portolan_runtime::sandbox::forward() {
+    match portolan_supervision::sandbox::forward() {
         Ok(None) => {}
         Ok(Some(code)) => return ExitCode::from(code),
         Err(why) => {

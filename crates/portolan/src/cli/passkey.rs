@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::Args;
 use portolan_core::run::Actor;
 use portolan_runtime::clock::rfc3339;
-use portolan_runtime::people::Passkey;
 use portolan_runtime::service::{Service, ServiceError};
+use portolan_supervision::people::{Passkey, People};
 use serde_json::{Value, json};
 
 use super::output::{Output, one_line, table};
@@ -47,7 +47,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 pub(super) fn run(args: &Passkeys, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let service = Service::new(common.options()?)?;
-    let people = service.people();
+    let people = People::of(&service);
     if args.list {
         return list(output, &service);
     }
@@ -77,7 +77,7 @@ fn list(output: Output, service: &Service) -> anyhow::Result<Exit> {
         output.json(&told(service)?)?;
         return Ok(Exit::Done);
     }
-    let kept = service.people().passkeys()?.kept;
+    let kept = People::of(service).passkeys()?.kept;
     if kept.is_empty() {
         output.remark("there are no passkeys; run `portolan people passkey` to enrol one");
         return Ok(Exit::Done);
@@ -91,7 +91,7 @@ fn list(output: Output, service: &Service) -> anyhow::Result<Exit> {
 }
 
 fn told(service: &Service) -> Result<Value, ServiceError> {
-    let kept = service.people().passkeys()?.kept.into_iter();
+    let kept = People::of(service).passkeys()?.kept.into_iter();
     let told = kept.map(|passkey| {
         json!({ "name": passkey.name, "id": passkey.id, "at": rfc3339(passkey.at), "counts": passkey.is_named })
     });
@@ -100,7 +100,7 @@ fn told(service: &Service) -> Result<Value, ServiceError> {
 
 /// Serves the page until a passkey is enrolled.
 fn enrol(output: Output, service: Service, args: &Passkeys) -> anyhow::Result<Exit> {
-    let elsewhere = service.people().passkeys()?.kept.into_iter().find(|passkey| !passkey.is_named);
+    let elsewhere = People::of(&service).passkeys()?.kept.into_iter().find(|passkey| !passkey.is_named);
     if let Some(Passkey { name, .. }) = elsewhere {
         output.remark(one_line(&format!(
             "`{name}` is enrolled in another project: use `--adopt` to accept it in this one"

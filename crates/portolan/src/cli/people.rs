@@ -4,9 +4,9 @@
 use clap::{Args, Subcommand};
 use portolan_core::diagnostic::list;
 use portolan_gates::guidelines::Who;
-use portolan_runtime::people::PassphrasePolicy;
 use portolan_runtime::rules::rules;
 use portolan_runtime::service::{Service, ServiceError};
+use portolan_supervision::people::{PassphrasePolicy, People};
 use serde_json::json;
 
 use super::output::{Output, one_line, table};
@@ -21,7 +21,7 @@ use crate::install::{Finding, State};
 ///
 /// Example: portolan people show
 #[derive(Args)]
-pub(super) struct People {
+pub(super) struct PeopleArgs {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -56,7 +56,7 @@ enum Verb {
 /// The act that is refused, for messages.
 const ACT: &str = "may set the passphrase";
 
-pub(super) fn run(args: &People, common: &Common) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &PeopleArgs, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let service = || Service::new(common.options()?);
     match &args.verb {
@@ -67,7 +67,7 @@ pub(super) fn run(args: &People, common: &Common) -> anyhow::Result<Exit> {
 }
 
 fn show(output: Output, service: &Service) -> anyhow::Result<Exit> {
-    let people = service.people();
+    let people = People::of(service);
     let (sign, hosts, standing) = (people.told_by()?, people.known_hosts()?, people.standing()?);
     let word = word(&standing);
     if output.is_json() {
@@ -95,7 +95,7 @@ fn word(standing: &PassphrasePolicy) -> &'static str {
 }
 
 fn passphrase(output: Output, service: &Service, remove: bool) -> anyhow::Result<Exit> {
-    let people = service.people();
+    let people = People::of(service);
     people.must_be_person(ACT)?;
     at_terminal(ACT)?;
     known(service, ACT)?;
@@ -130,7 +130,7 @@ pub(super) fn findings(common: &Common) -> Vec<Finding> {
 }
 
 fn findings_of_passphrase(service: &Service) -> Vec<Finding> {
-    match service.people().standing() {
+    match People::of(service).standing() {
         Ok(PassphrasePolicy::Tampered) => {
             let message = "the passphrase that the event log names is missing: it was changed or removed";
             finding(State::Wrong, message.to_owned())
@@ -147,7 +147,7 @@ fn findings_of_passphrase(service: &Service) -> Vec<Finding> {
 
 /// Reports passkeys that the log does not name. They may belong to another project, or to another person.
 fn findings_of_passkeys(service: &Service) -> Vec<Finding> {
-    let passkeys = match service.people().passkeys() {
+    let passkeys = match People::of(service).passkeys() {
         Ok(passkeys) => passkeys,
         Err(error) => return finding(State::Wrong, format!("{}; {}", error.message, error.help)),
     };

@@ -3,14 +3,14 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
-use portolan_runtime::people::PassphrasePolicy;
 use portolan_runtime::service::{Caller, Service, ServiceError};
+use portolan_supervision::people::{PassphrasePolicy, People};
 
 use super::runs::person;
 
 /// Returns the verified person. `act` is the act that others may not do, such as "may trust commands".
 pub(super) fn confirmed(service: &Service, act: &str) -> Result<Caller, ServiceError> {
-    let people = service.people();
+    let people = People::of(service);
     people.must_be_person(act)?;
     known(service, act)?;
     Ok(person())
@@ -18,7 +18,7 @@ pub(super) fn confirmed(service: &Service, act: &str) -> Result<Caller, ServiceE
 
 /// Refuses a person who does not know the project's passphrase.
 pub(super) fn known(service: &Service, act: &str) -> Result<(), ServiceError> {
-    let people = service.people();
+    let people = People::of(service);
     match people.standing()? {
         PassphrasePolicy::Unset => Ok(()),
         // Fails before the passphrase is asked for, since there is nothing to compare it with.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use portolan_core::value::Timestamp;
 use portolan_runtime::service::{Prune as Request, PruneResult, Service};
+use portolan_supervision::people::People;
 use serde_json::json;
 
 use super::Exit;
@@ -35,7 +36,7 @@ pub(super) struct Prune {
 
 pub(super) async fn prune(output: Output, service: &Service, args: &Prune) -> anyhow::Result<Exit> {
     if !args.dry_run {
-        service.people().must_be_person("may delete runs")?;
+        People::of(service).must_be_person("may delete runs")?;
     }
     let before = Timestamp(service.now().0.saturating_sub(args.older_than));
     let request = Request { before, archive: args.archive.as_deref(), is_dry_run: args.dry_run };

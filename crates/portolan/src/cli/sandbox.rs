@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use portolan_runtime::sandbox;
 use portolan_runtime::service::ServiceError;
+use portolan_supervision::sandbox;
 use serde_json::json;
 
 use super::output::one_line;

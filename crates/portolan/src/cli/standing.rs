@@ -1,10 +1,10 @@
 //! `portolan` without a command: shows the project's state and the next commands.
 
 use portolan_core::diagnostic::{clip, list};
-use portolan_runtime::gateway::ParkedCalls;
 use portolan_runtime::library::workflow_files;
 use portolan_runtime::project_checks::{self, FILE, is_trusted};
 use portolan_runtime::service::{RunLine, Service};
+use portolan_supervision::gateway::ParkedCalls;
 use serde::Serialize;
 
 use super::output::{Output, one_line, table};

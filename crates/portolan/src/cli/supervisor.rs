@@ -5,7 +5,7 @@ use portolan_core::value::Timestamp;
 use portolan_gates::supervisor::{BudgetStatus, Item, Progress, Question, Scope, Unit, Usage};
 use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::service::{Caller, Service, ServiceError};
-use portolan_runtime::supervisor::{Ask, NotifierFailure, Raise, UsageReport};
+use portolan_supervision::supervisor::{Ask, NotifierFailure, Raise, Supervisor, UsageReport};
 use serde_json::{Value, json};
 
 use super::output::{Output, one_line, table};
@@ -19,7 +19,7 @@ use super::{Common, Exit, block_on};
 ///
 /// Example: portolan supervisor ask --choice merge --choice wait "Merge it now?"
 #[derive(Args)]
-pub(super) struct Supervisor {
+pub(super) struct SupervisorArgs {
     #[command(subcommand)]
     verb: Verb,
 }
@@ -186,7 +186,7 @@ fn length(text: &str) -> Result<i64, String> {
     Ok(i64::from(count) * each * 1_000)
 }
 
-pub(super) fn run(args: &Supervisor, common: &Common) -> anyhow::Result<Exit> {
+pub(super) fn run(args: &SupervisorArgs, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
     let service = Service::new(common.options()?)?;
     let caller = runs::person();
@@ -211,7 +211,7 @@ fn ask(args: &AskArgs, output: Output, service: &Service) -> anyhow::Result<Exit
         default: args.default.clone(),
         deadline: args.within.map(|within| Timestamp(now.0.saturating_add(within))),
     };
-    let (token, untold) = block_on(service.supervisor().ask_people(&ask))??;
+    let (token, untold) = block_on(Supervisor::of(service).ask_people(&ask))??;
     complain(output, &untold);
     match output.is_json() {
         true => output.json(&json!({ "replyToken": token }))?,
@@ -228,7 +228,7 @@ fn complain(output: Output, untold: &[NotifierFailure]) {
 }
 
 fn reply(args: &ReplyArgs, output: Output, service: &Service, caller: &Caller) -> anyhow::Result<Exit> {
-    let replied = block_on(service.supervisor().reply(&args.token, &args.body, caller))??;
+    let replied = block_on(Supervisor::of(service).reply(&args.token, &args.body, caller))??;
     if output.is_json() {
         output.json(&json!({ "answer": replied.answer, "again": replied.again }))?;
     } else {
@@ -239,9 +239,8 @@ fn reply(args: &ReplyArgs, output: Output, service: &Service, caller: &Caller) -
 }
 
 fn list(all: bool, output: Output, service: &Service) -> anyhow::Result<Exit> {
-    let supervisor = service.supervisor();
-    complain(output, &block_on(supervisor.remind_people())??);
-    let board = block_on(supervisor.board())??;
+    complain(output, &block_on(Supervisor::of(service).remind_people())??);
+    let board = block_on(service.supervisor_log().board())??;
     let questions: Vec<&Question> = board.questions.values().filter(|q| all || q.answer.is_none()).collect();
     let tasks: Vec<&Item> = board.queue.values().filter(|item| all || item.progress.is_open()).collect();
     if output.is_json() {
@@ -291,8 +290,8 @@ pub(super) fn told(item: &Item, is_waiting: bool) -> Value {
 }
 
 fn next(output: Output, service: &Service) -> anyhow::Result<Exit> {
-    complain(output, &block_on(service.supervisor().remind_people())??);
-    let next = block_on(service.supervisor().next_task())??;
+    complain(output, &block_on(Supervisor::of(service).remind_people())??);
+    let next = block_on(Supervisor::of(service).next_task())??;
     match (&next, output.is_json()) {
         (next, true) => output.json(&json!({ "task": next.as_ref().map(|item| told(item, false)) }))?,
         (Some(item), false) => output.line(format!("{}  {}", item.task, one_line(&item.goal)))?,
@@ -303,7 +302,7 @@ fn next(output: Output, service: &Service) -> anyhow::Result<Exit> {
 
 fn budgets(task: Option<&str>, output: Output, service: &Service) -> anyhow::Result<Exit> {
     let active = block_on(service.flow().active())??.map(|active| active.task);
-    let standings = block_on(service.supervisor().standings(task.or(active.as_deref())))??;
+    let standings = block_on(service.supervisor_log().standings(task.or(active.as_deref())))??;
     show(&standings, output)
 }
 
@@ -346,7 +345,7 @@ fn raise(verb: &BudgetVerb, output: Output, service: &Service, caller: &Caller) 
         true => person::confirmed(service, "may bypass I-15")?,
         false => caller.clone(),
     };
-    block_on(service.supervisor().raise(&raise, &caller))??;
+    block_on(Supervisor::of(service).raise(&raise, &caller))??;
     budgets(task.as_deref(), output, service)
 }
 
@@ -367,7 +366,7 @@ fn usage(args: &UsageArgs, output: Output, service: &Service) -> anyhow::Result<
             tool_calls: args.tool_calls.map(u64::from),
         },
     };
-    let standings = block_on(service.supervisor().record_usage(&report))??;
+    let standings = block_on(Supervisor::of(service).record_usage(&report))??;
     show(&standings, output)
 }
 

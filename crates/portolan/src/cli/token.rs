@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use portolan_runtime::disk::folder_of;
 use portolan_runtime::service::{Service, ServiceError};
+use portolan_supervision::people::People;
 use serde_json::json;
 
 use super::output::{Output, table};
@@ -92,7 +93,7 @@ pub(super) fn run(args: &Token, common: &Common) -> anyhow::Result<Exit> {
 }
 
 fn must_be_person(common: &Common) -> anyhow::Result<()> {
-    Service::new(common.options()?)?.people().must_be_person(ACT)?;
+    People::of(&Service::new(common.options()?)?).must_be_person(ACT)?;
     Ok(())
 }
 

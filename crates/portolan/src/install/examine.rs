@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use portolan_core::diagnostic::clip;
-use portolan_runtime::hook::{self, stands};
+use portolan_supervision::hook::{self, stands};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;

@@ -17,9 +17,9 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use portolan_runtime::hook::pinned;
 use portolan_runtime::pins::{Pins, TrustedRules};
 use portolan_runtime::rules;
+use portolan_supervision::hook::pinned;
 
 use crate::hook::Host;
 use files::{Chain, Step};

@@ -3,6 +3,7 @@
 
 use portolan_core::diagnostic::{clip, closest};
 use portolan_runtime::service::{Caller, Service, ServiceError};
+use portolan_supervision::people::People;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientCapabilities, Implementation, JsonObject, PromptsCapability, ServerCapabilities, ServerConfig, Tool,
@@ -48,7 +49,7 @@ pub(super) fn client_may_ask(
     command: &str,
 ) -> Result<(), ServiceError> {
     let is_person = sender::principal(context).is_some_and(|it| it.scopes.has(Scope::Person));
-    if is_person { service.people().dialog_may_ask(command) } else { service.people().client_may_ask(command) }
+    if is_person { People::of(service).dialog_may_ask(command) } else { People::of(service).client_may_ask(command) }
 }
 
 /// Returns whether a client can show a form to its user.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use portolan_core::value::Outcome;
-use portolan_runtime::people::{AnswerContent, Assertion};
 use portolan_runtime::service::{Act, Report, Request};
+use portolan_supervision::people::{AnswerContent, Assertion};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

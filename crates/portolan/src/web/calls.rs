@@ -8,9 +8,9 @@ use portolan_core::diagnostic::clip;
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::digest::Digest;
 use portolan_runtime::disk::Marks;
-use portolan_runtime::gateway::{ParkedCall, ParkedCalls, ParkedDecision};
-use portolan_runtime::people::{Assertion, DecisionContent};
 use portolan_runtime::service::ServiceError;
+use portolan_supervision::gateway::{ParkedCall, ParkedCalls, ParkedDecision};
+use portolan_supervision::people::{Assertion, DecisionContent};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

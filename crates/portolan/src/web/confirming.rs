@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::http::StatusCode;
 use portolan_core::run::{Actor, Channel};
-use portolan_runtime::people::{Assertion, CHALLENGE_SECONDS, ConfirmedContent, RP_ID};
 use portolan_runtime::service::{Caller, ServiceError};
+use portolan_supervision::people::{Assertion, CHALLENGE_SECONDS, ConfirmedContent, People, RP_ID};
 use serde_json::{Value, json};
 
 use super::Studio;
@@ -22,7 +22,7 @@ impl Studio {
     pub(super) async fn challenge(self: &Arc<Self>, content: ConfirmedContent) -> Answer<Value> {
         let studio = Arc::clone(self);
         let told = tokio::task::spawn_blocking(move || {
-            let people = studio.service.people();
+            let people = People::of(&studio.service);
             let credentials = people.credentials()?;
             if credentials.is_empty() {
                 let message = "no passkey is enrolled for this project";
@@ -47,7 +47,7 @@ impl Studio {
         };
         let studio = Arc::clone(self);
         let confirmed = tokio::task::spawn_blocking(move || {
-            let people = studio.service.people();
+            let people = People::of(&studio.service);
             people.confirm_by_passkey(&studio.challenges, &content, &studio.origin, &passkey)
         });
         confirmed.await.map_err(broken)??;

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use portolan_core::run::Actor;
-use portolan_runtime::people::{Passkey, RP_ID, Registration};
+use portolan_supervision::people::{Passkey, People, RP_ID, Registration};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -31,7 +31,7 @@ pub(super) async fn challenge(State(studio): State<Arc<Studio>>, Body(Nothing {}
         Actor::Person { name, .. } => name.clone(),
         Actor::Agent(_) | Actor::Engine => unreachable!("who sits before a studio is a person"),
     };
-    let begun = tokio::task::spawn_blocking(move || studio.service.people().begin_enrolment(&studio.challenges));
+    let begun = tokio::task::spawn_blocking(move || People::of(&studio.service).begin_enrolment(&studio.challenges));
     let begun = begun.await.map_err(broken)??;
     Ok(Json(json!({
         "challenge": begun.challenge,
@@ -49,7 +49,9 @@ pub(super) async fn enrol(State(studio): State<Arc<Studio>>, Body(given): Body<R
             Err(Refusal::new(StatusCode::FORBIDDEN, "needs_person", "a passkey was enrolled already", BEGINS));
         studio.enrols()?.send_if_modified(|enrolled| {
             if enrolled.is_none() {
-                kept = studio.service.people().enrol(&studio.challenges, &studio.origin, &given).map_err(Refusal::from);
+                kept = People::of(&studio.service)
+                    .enrol(&studio.challenges, &studio.origin, &given)
+                    .map_err(Refusal::from);
                 *enrolled = kept.as_ref().ok().cloned();
             }
             enrolled.is_some()

@@ -10,6 +10,7 @@ use portolan_core::present::{Act, AskReason, Meaning, Offer, Situation};
 use portolan_core::value::{FAILED, Outcome, PASSED};
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::service::{Consequence, PendingQuestion, ReportNote, Service, StepOutput};
+use portolan_supervision::people::People;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -139,7 +140,7 @@ impl Studio {
     /// Returns the number of passkeys that may confirm something in this project.
     pub(super) async fn passkeys(self: &Arc<Studio>) -> Result<usize, Refusal> {
         let studio = Arc::clone(self);
-        let credentials = tokio::task::spawn_blocking(move || studio.service.people().credentials());
+        let credentials = tokio::task::spawn_blocking(move || People::of(&studio.service).credentials());
         Ok(credentials.await.map_err(broken)??.len())
     }
 }

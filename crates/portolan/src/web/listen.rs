@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 
 use portolan_core::run::{Actor, Channel};
-use portolan_runtime::people::{Challenges, Passkey, RP_ID};
 use portolan_runtime::service::{Caller, Service, ServiceError};
+use portolan_supervision::people::{Challenges, Passkey, People, RP_ID};
 use tokio::sync::{Mutex, broadcast, watch};
 
 use super::{Pasts, Studio, routes};
@@ -52,7 +52,7 @@ pub(crate) fn beside(opening: StudioSettings, scheme: &str, port: u16) -> Result
 impl Studio {
     fn new(opening: StudioSettings, scheme: &str, port: u16) -> Result<Studio, ServiceError> {
         let StudioSettings { service, person, read_only, enrols, .. } = opening;
-        let told_by = service.people().told_by()?;
+        let told_by = People::of(&service).told_by()?;
         Ok(Studio {
             service,
             person: Caller { by: Actor::Person { name: person, via: Channel::Studio }, can_ask: true },

@@ -38,8 +38,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use portolan_core::value::Timestamp;
-use portolan_runtime::people::{Challenges, Passkey};
 use portolan_runtime::service::{Caller, Past, Service};
+use portolan_supervision::people::{Challenges, Passkey};
 use tokio::sync::{Mutex, broadcast, watch};
 
 pub(crate) use listen::{StudioServer, StudioSettings, beside, listen};

@@ -95,7 +95,7 @@ pub(super) async fn log(State(studio): State<Arc<Studio>>) -> Answer<Value> {
 /// Returns the use of the project's budgets, for the active task and the session that reported last.
 pub(super) async fn budgets(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let task = studio.service.flow().active().await?.map(|active| active.task);
-    let standings = studio.service.supervisor().standings(task.as_deref()).await?;
+    let standings = studio.service.supervisor_log().standings(task.as_deref()).await?;
     let told = standings.iter().map(|standing| {
         let mut told = standing.told();
         told["state"] = json!(match (standing.halts, standing.warns) {

@@ -17,7 +17,7 @@ impl Studio {
         let mut told: Vec<Value> =
             bypasses.iter().map(|request| bypass(request, bypass_command_anywhere(project, request))).collect();
         let task = self.service.flow().active().await.ok().flatten().map(|active| active.task);
-        let standings = self.service.supervisor().standings(task.as_deref()).await.unwrap_or_default();
+        let standings = self.service.supervisor_log().standings(task.as_deref()).await.unwrap_or_default();
         told.extend(standings.iter().filter(|standing| standing.halts).map(|standing| {
             budget(standing, raise_command_anywhere(project, standing.scope.name(), standing.unit.name()))
         }));

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use portolan_runtime::service::{Options, Service};
+use portolan_supervision::people::People;
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::ClientLifecycleMode;
 use serde_json::{Value, json};
@@ -268,7 +269,7 @@ async fn where_there_is_a_passphrase_no_form_takes_its_place() {
     let project = for_persons();
     drop(asking(&project, &json!({})));
     let options = Options { trust: Some(project.person()), ..Options::of(project.path()) };
-    Service::new(options).expect("a service").people().set_passphrase("three plain words").expect("it is set");
+    People::of(&Service::new(options).expect("a service")).set_passphrase("three plain words").expect("it is set");
     let said = willing(project.command(&["serve", "--toolset", "gates"])).await;
     assert_eq!(said["error"]["code"], "needs_person", "{said:#}");
     let help = said["error"]["help"].as_str().unwrap_or_default();

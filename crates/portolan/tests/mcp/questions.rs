@@ -1,6 +1,7 @@
 //! Open questions to people: read as a resource, told of when they change, and put to the client's user in a dialog.
 
 use portolan_runtime::service::{Options, Service};
+use portolan_supervision::people::People;
 use rmcp::model::ReadResourceRequestParams;
 use rmcp::service::ClientLifecycleMode;
 use serde_json::{Value, json};
@@ -397,7 +398,7 @@ fn a_server_that_is_fed_by_somebody_else_than_its_parent_puts_no_question() {
 fn where_there_is_a_passphrase_no_question_is_put() {
     let project = Project::new();
     let options = Options { trust: Some(project.person()), ..Options::of(project.path()) };
-    Service::new(options).expect("a service").people().set_passphrase("three plain words").expect("it is set");
+    People::of(&Service::new(options).expect("a service")).set_passphrase("three plain words").expect("it is set");
     ask(&project, "Merge?", &["yes", "no"]);
     let mut wire = connected(&project, Some(ASKS));
     wire.hears("not put to the client's user");

@@ -36,11 +36,11 @@ pub struct Gate {
     /// Whether a step of these runs names the tool of the call among those that it allows.
     pub granted: bool,
     /// Their judgements if the call wrote a file, if they allow it otherwise.
-    pub(crate) as_edit: Vec<Judgement>,
+    pub as_edit: Vec<Judgement>,
     /// The tools that all these steps allow, as they write them. `None` if none of the runs limits its tools.
     pub allowed: Option<Vec<String>>,
     /// The runs that bound the agent and are over.
-    pub(crate) over: Vec<BoundRun>,
+    pub over: Vec<BoundRun>,
 }
 
 /// A run that decides about calls of an agent.
@@ -79,7 +79,7 @@ impl Flow<'_> {
     }
 
     /// Does the same for an agent that other runs bind as well: each of them counts.
-    pub(crate) async fn gate_bound(
+    pub async fn gate_bound(
         &self,
         attached: Option<&RunId>,
         bound: &[BoundRun],

@@ -36,7 +36,7 @@ impl Hooks<'_> {
         if !has_phases(workflow) {
             return Ok(());
         }
-        self.service.supervisor().may_begin(run.opening.description.as_deref()).await
+        self.service.supervisor_log().may_begin(run.opening.description.as_deref()).await
     }
 
     /// Refuses to move a run that a budget stops.
@@ -50,7 +50,7 @@ impl Hooks<'_> {
             | EventKind::Noted { .. }
                 if has_phases(workflow) =>
             {
-                self.service.supervisor().may_work(held.run.opening.description.as_deref()).await
+                self.service.supervisor_log().may_work(held.run.opening.description.as_deref()).await
             }
             EventKind::Opened(_)
             | EventKind::Reported { .. }

@@ -55,7 +55,7 @@ pub use gate::Gate;
 pub use queue::Brief;
 pub use requests::BypassRequest;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, TaskStatus, VerifiedPhase};
-pub(crate) use used::{is_use, is_used};
+pub use used::{is_use, is_used};
 
 /// The workflow of a task if none is named.
 pub const DEFAULT_WORKFLOW: &str = "delivery";
@@ -177,7 +177,7 @@ impl Flow<'_> {
         let values = claims::meant(&held.definition.workflow, values)?;
         // A claim whose result cannot be shown must not be made.
         self.state(&held).await?;
-        self.service.supervisor().may_work(Some(&active.task)).await?;
+        self.service.supervisor_log().may_work(Some(&active.task)).await?;
         let values = Arc::new(Value::Object(values));
         let what = EventKind::Noted { frame: FramePath::default(), values };
         let held = self.happen(&active.run, caller, |_| Ok(what.clone())).await?;
@@ -196,7 +196,7 @@ impl Flow<'_> {
                 return Ok(refused("idle", format!("No active task: `{}` has ended.", active.task)));
             }
         };
-        if let Err(halted) = self.service.supervisor().may_work(Some(&active.task)).await {
+        if let Err(halted) = self.service.supervisor_log().may_work(Some(&active.task)).await {
             return self.halted(&active, halted).await;
         }
         self.must_not_stray(&active.task, &active.run).await?;

@@ -88,7 +88,7 @@ impl Flow<'_> {
     /// Returns the supervisor's state of the task of a run.
     pub(super) async fn supervised(&self, run: &Run) -> Result<TaskSupervision, ServiceError> {
         let task = run.opening.description.as_deref();
-        let supervisor = self.service.supervisor();
+        let supervisor = self.service.supervisor_log();
         let board = supervisor.board().await?;
         let asks = board.open().filter(|question| task.is_some() && question.task.as_deref() == task);
         let questions: Vec<String> = asks.map(|question| question.token.clone()).collect();

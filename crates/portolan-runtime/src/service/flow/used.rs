@@ -44,7 +44,7 @@ impl Hooks<'_> {
 ///
 /// # Errors
 /// The log cannot be read.
-pub(crate) fn is_used(
+pub fn is_used(
     project: &Path,
     (task, bypass): (Option<&str>, &str),
     since: Timestamp,
@@ -56,6 +56,6 @@ pub(crate) fn is_used(
 }
 
 /// Checks whether a line of the log reports that a guard was bypassed by a bypass of a task.
-pub(crate) fn is_use(line: &Line, (task, bypass): (Option<&str>, &str)) -> bool {
+pub fn is_use(line: &Line, (task, bypass): (Option<&str>, &str)) -> bool {
     line.kind == Kind::GuardBypass.name() && line.task.as_deref() == task && line.data["bypass"] == bypass
 }

@@ -1,9 +1,9 @@
 //! `portolan flow attach`: attaches a session of a coding agent to a run.
 
 use clap::Args;
-use portolan_runtime::hook::Gatekeeper;
 use portolan_runtime::service::{Service, ServiceError};
 use portolan_runtime::store::RunId;
+use portolan_supervision::hook::Gatekeeper;
 use serde_json::json;
 
 use super::super::{Common, Exit, block_on};

@@ -3,7 +3,7 @@
 use clap::Args;
 use portolan_gates::findings::{LogFinding, Sort};
 use portolan_runtime::clock::Clock;
-use portolan_runtime::findings::{find, keep_baseline};
+use portolan_supervision::findings::{find, keep_baseline};
 use serde_json::json;
 
 use super::super::output::{Output, table};

@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 use portolan_core::run::{Actor, BypassSource};
 use portolan_core::value::Timestamp;
 use portolan_runtime::clock::Clock;
-use portolan_runtime::people::PassphrasePolicy;
 use portolan_runtime::service::{Caller, Ending, FlowState, Override, Service, ServiceError, Start, TaskStatus, Tick};
+use portolan_supervision::people::{PassphrasePolicy, People};
 use serde_json::{Map, Value};
 
 use super::super::assignment::assignment;
@@ -179,7 +179,7 @@ fn act(args: &OverrideArgs) -> String {
 /// Returns the person at this terminal, who knows the passphrase, or else has typed the name of the rule.
 fn confirmed(args: &OverrideArgs, act: &str, service: &Service) -> anyhow::Result<Caller> {
     let person = person::confirmed(service, act)?;
-    if !matches!(service.people().standing()?, PassphrasePolicy::Unset) {
+    if !matches!(People::of(service).standing()?, PassphrasePolicy::Unset) {
         return Ok(person);
     }
     let mut terminal = io::stderr();

@@ -1,8 +1,8 @@
 //! `portolan gate waiting`, `allow` and `refuse`: the calls that wait for a person.
 
 use portolan_core::diagnostic::clip;
-use portolan_runtime::gateway::{ParkedCall, ParkedCalls, ParkedDecision};
 use portolan_runtime::service::Service;
+use portolan_supervision::gateway::{ParkedCall, ParkedCalls, ParkedDecision};
 use serde_json::json;
 
 use super::super::output::safe;

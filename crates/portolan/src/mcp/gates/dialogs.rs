@@ -9,6 +9,8 @@ use portolan_core::value::Timestamp;
 use portolan_gates::supervisor::Question;
 use portolan_runtime::clock::Clock;
 use portolan_runtime::service::Service;
+use portolan_supervision::people::People;
+use portolan_supervision::supervisor::Supervisor;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, EnumSchema,
@@ -68,7 +70,7 @@ impl Dialogs {
 
     /// Returns whether the answer would be a person's. Reports the reason once if not.
     fn may_ask(&self, offered: &mut AskedQuestions) -> bool {
-        let Err(error) = self.service.people().client_may_ask("portolan supervisor reply") else { return true };
+        let Err(error) = People::of(&self.service).client_may_ask("portolan supervisor reply") else { return true };
         if !std::mem::replace(&mut offered.is_explained, true) {
             (self.tell)(&format!("questions are not put to the client's user: {error}"));
         }
@@ -79,7 +81,7 @@ impl Dialogs {
         let token = &question.token;
         match self.answer(&question).await {
             Ok(Some(answer)) => {
-                if let Err(error) = self.service.supervisor().reply(token, &answer, &ask::user(None)).await {
+                if let Err(error) = Supervisor::of(&self.service).reply(token, &answer, &ask::user(None)).await {
                     (self.tell)(&format!("the answer to `{token}` from the client's dialog does not count: {error}"));
                 }
             }

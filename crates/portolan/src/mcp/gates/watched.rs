@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use portolan_gates::supervisor::Question;
 use portolan_runtime::service::{Service, ServiceError};
-use portolan_runtime::supervisor::Mark;
+use portolan_supervision::supervisor::{Mark, Supervisor};
 use tokio::sync::{Mutex, Notify, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -28,7 +28,7 @@ struct LastSeen {
 
 impl QuestionWatch {
     pub(super) fn new(service: Arc<Service>) -> QuestionWatch {
-        let mark = service.supervisor().mark();
+        let mark = Supervisor::of(&service).mark();
         let seen = Mutex::new(LastSeen { mark, open: None });
         QuestionWatch { service, seen, news: watch::Sender::new(0), soon: Notify::new() }
     }
@@ -75,7 +75,7 @@ impl QuestionWatch {
 
     async fn look_once(&self) -> Result<(), ServiceError> {
         let mut seen = self.seen.lock().await;
-        if seen.open.is_none() || seen.mark != self.service.supervisor().mark() {
+        if seen.open.is_none() || seen.mark != Supervisor::of(&self.service).mark() {
             self.read(&mut seen).await?;
         }
         Ok(())
@@ -84,8 +84,8 @@ impl QuestionWatch {
     async fn read(&self, seen: &mut LastSeen) -> Result<Vec<Question>, ServiceError> {
         // Taken before the board is read: a record written meanwhile changes the mark, and is detected by the next
         // check.
-        let mark = self.service.supervisor().mark();
-        let open: Vec<Question> = self.service.supervisor().board().await?.open().cloned().collect();
+        let mark = Supervisor::of(&self.service).mark();
+        let open: Vec<Question> = self.service.supervisor_log().board().await?.open().cloned().collect();
         let is_news = match &seen.open {
             Some(known) => *known != open,
             // The questions before the first check are unknown, and may have been others if the log has grown.

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use portolan_core::diagnostic::clip;
 use portolan_gates::Decision;
-use portolan_runtime::gateway::{Gateway, GatewayCall, JudgedCall, OfferedTool, ParkResult};
 use portolan_runtime::servers::CallError;
 use portolan_runtime::service::{Caller, Request, Service, ServiceError, View};
+use portolan_supervision::gateway::{Gateway, GatewayCall, JudgedCall, OfferedTool, ParkResult};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, GetPromptRequestParams,
     Implementation, Prompt, Resource, ResourceTemplate, ResultType, ServerCapabilities, ServerConfig, Tool,

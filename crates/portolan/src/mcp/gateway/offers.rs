@@ -1,8 +1,8 @@
 //! Resources and prompts of the servers: each request is judged, then passed on or refused with the present situation.
 
 use portolan_gates::Decision;
-use portolan_runtime::gateway::GatewayCall;
 use portolan_runtime::servers::CallErrorKind;
+use portolan_supervision::gateway::GatewayCall;
 use rmcp::model::{
     CompleteRequestParams, CompleteResult, CompletionInfo, ErrorCode, GetPromptRequestParams, GetPromptResponse,
     GetPromptResult, ReadResourceResult, ResultType,
