@@ -215,3 +215,36 @@ fn a_server_that_does_not_stream_is_heard_too() {
         Turn::raw(200, "application/json", &body),
     ));
 }
+
+#[test]
+fn the_text_of_a_refusal_is_the_answer() {
+    let whole = json!({"choices": [{"message": {"content": null, "refusal": "I cannot."}, "finish_reason": "stop"}]});
+    let pieces = "data: {\"choices\":[{\"delta\":{\"refusal\":\"I \"}}]}\n\n\
+                  data: {\"choices\":[{\"delta\":{\"refusal\":\"cannot.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let lines = [
+        asked("openai", false, Turn::raw(200, "application/json", &whole.to_string())),
+        asked("openai", true, Turn::raw(200, "text/event-stream", pieces)),
+    ];
+    expect![[r#"
+        `I cannot.` | Stop | ? in ? out ? cached ? thought
+        `I cannot.` | Stop | ? in ? out ? cached ? thought | heard `I |cannot.`"#]]
+    .assert_eq(&lines.join("\n"));
+}
+
+/// The id depends only on the position, so that the same answer always gives the same journal.
+#[test]
+fn a_call_without_an_id_is_named_by_its_place() {
+    let call = |name: &str| json!({"type": "function", "function": {"name": name, "arguments": "{}"}});
+    let calls = json!([call("look"), call("see")]);
+    let whole = json!({"choices": [{"message": {"content": null, "tool_calls": calls}, "finish_reason": "stop"}]});
+    let pieces = "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"look\",\"arguments\":\"{}\"}},\
+                  {\"index\":1,\"function\":{\"name\":\"see\",\"arguments\":\"{}\"}}]},\"finish_reason\":\"stop\"}]}\n\n";
+    let lines = [
+        asked("openai", false, Turn::raw(200, "application/json", &whole.to_string())),
+        asked("openai", true, Turn::raw(200, "text/event-stream", pieces)),
+    ];
+    expect![[r#"
+        call_1 look({}) | call_2 see({}) | Tools | ? in ? out ? cached ? thought
+        call_1 look({}) | call_2 see({}) | Tools | ? in ? out ? cached ? thought | heard ``"#]]
+    .assert_eq(&lines.join("\n"));
+}

@@ -446,3 +446,18 @@ fn a_schema_with_room_in_it_is_not_held_to_the_letter() {
     let text = sent("openai:m", &request, false);
     assert!(text.contains("json_schema") && !text.contains("strict"), "{text}");
 }
+
+/// The end of a name is no setting, and what stands before a colon is no provider.
+#[test]
+fn a_model_is_asked_for_by_its_whole_name() {
+    for name in ["some-model-high", "some-model-none", "vendor::some-model", "some-model:free"] {
+        for provider in ["openai", "anthropic", "ollama"] {
+            let text = sent(&format!("{provider}:{name}"), &crate::support::user("Hello?"), false);
+            let body: Value = serde_json::from_str(&text[text.find("\n{").expect("a body")..]).expect("JSON");
+            assert_eq!(body["model"], name, "{provider}");
+            for setting in ["reasoning_effort", "thinking", "output_config"] {
+                assert!(body.get(setting).is_none(), "{provider}:{name} {text}");
+            }
+        }
+    }
+}
