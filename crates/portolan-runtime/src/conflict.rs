@@ -1,5 +1,7 @@
 //! Retries after write conflicts: a decision is made again from the run as another writer left it.
 
+use std::pin::Pin;
+
 use crate::error::ServiceError;
 
 /// The reason why a decision was not stored.
@@ -60,18 +62,21 @@ impl Retries {
 }
 
 /// Decides, and decides again while another writer comes first. `decide` loads the run that it decides about. It is no
-/// `AsyncFnMut`, because the compiler cannot prove that the future of one is `Send`.
+/// `AsyncFnMut`, because the compiler cannot prove that the future of one is `Send`. The future is behind a pointer,
+/// because the compiler would otherwise prove anew that it is `Send` wherever a face awaits the service, and that took a
+/// tenth of the time to compile the faces.
 ///
 /// # Errors
 /// The decision cannot be stored, or other writers came first again and again.
 pub(crate) async fn retrying<T, E, F>(mut decide: impl FnMut() -> F) -> Result<T, E>
 where
     E: From<ServiceError>,
-    F: Future<Output = Result<T, CommitError<E>>>,
+    F: Future<Output = Result<T, CommitError<E>>> + Send,
 {
     let mut retries = Retries::NONE_SPENT;
     loop {
-        if let Some(settled) = retries.settled(decide().await) {
+        let attempt: Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(decide());
+        if let Some(settled) = retries.settled(attempt.await) {
             return settled;
         }
     }

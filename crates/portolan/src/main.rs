@@ -1,15 +1,4 @@
-//! `portolan`: the command line, and the MCP server of `portolan serve`.
-
-mod cli;
-mod hook;
-mod http;
-mod install;
-mod mcp;
-#[cfg(test)]
-mod reference;
-mod unseen;
-mod web;
-mod words;
+//! `portolan`: see the library of this crate.
 
 use std::process::ExitCode;
 
@@ -20,5 +9,5 @@ use mimalloc::MiMalloc;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    cli::run()
+    portolan::run()
 }

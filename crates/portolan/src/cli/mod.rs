@@ -277,7 +277,8 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> std::io::Result<T>
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future))
 }
 
-pub(crate) fn run() -> ExitCode {
+/// Runs the program with the arguments of the process. Returns its exit code.
+pub fn run() -> ExitCode {
     match portolan_supervision::sandbox::forward() {
         Ok(None) => {}
         Ok(Some(code)) => return ExitCode::from(code),

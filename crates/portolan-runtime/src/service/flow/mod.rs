@@ -313,7 +313,7 @@ impl Flow<'_> {
         &self,
         run: &RunId,
         caller: &Caller,
-        what: impl Fn(&HeldRun) -> Result<EventKind, ServiceError>,
+        what: impl Fn(&HeldRun) -> Result<EventKind, ServiceError> + Sync,
     ) -> Result<HeldRun, ServiceError> {
         let what = &what;
         retrying(|| async move {
