@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::digest::Digest;
+
 /// The maximum length of a `tracestate` that is passed on. The standard requires no more.
 const MAX_STATE: usize = 512;
 
@@ -73,6 +75,11 @@ impl SpanId {
     pub(crate) fn fresh() -> SpanId {
         SpanId(chance().to_be_bytes())
     }
+
+    /// Returns the ID of the span with these names, the same in every process.
+    pub(crate) fn named(names: &[&str]) -> SpanId {
+        SpanId((number(names) as u64).max(1).to_be_bytes())
+    }
 }
 
 impl TraceContext {
@@ -82,6 +89,12 @@ impl TraceContext {
         let trace = TraceId(((u128::from(high) << 64) | u128::from(low)).to_be_bytes());
         let root = SpanId::fresh();
         TraceContext { trace, parent: None, root, sampled: true, collected: false, state: None, request: None }
+    }
+
+    /// Returns the trace of a run that agents are led through, the same in every process.
+    pub(crate) fn of_run(name: &str) -> TraceContext {
+        let (trace, root) = (TraceId(number(&["trace", name]).max(1).to_be_bytes()), SpanId::named(&["run", name]));
+        TraceContext { trace, root, ..TraceContext::fresh() }
     }
 
     /// Returns the trace that a `traceparent` names (`00-<trace>-<span>-<flags>`), or `None` if it is malformed.
@@ -135,6 +148,12 @@ impl TraceContext {
         }
         meta
     }
+}
+
+/// Returns the first half of the digest of names.
+fn number(names: &[&str]) -> u128 {
+    let digest = Digest::of_parts(names.iter().map(|name| name.as_bytes()));
+    u128::from_str_radix(&digest.as_str()[..32], 16).expect("a digest has hexadecimal digits")
 }
 
 fn is_lower_hex(text: &str) -> bool {

@@ -222,7 +222,9 @@ impl Service {
     ) -> Result<FunctionResult, ServiceError> {
         let performers = self.performers(&how);
         let run_id = kept.as_ref().map(|(id, _)| id);
-        let (setup, tracing) = self.setup(&definition.workflow, performers, how, run_id);
+        // A run that agents are led through has a span of its own.
+        let part_of = run_id.filter(|_| definition.workflow.root().interface.is_none()).map(RunId::as_str);
+        let (setup, tracing) = self.setup(&definition.workflow, performers, how, (run_id, part_of));
         let control = setup.control.clone();
         let entered = control.clone().map(|control| {
             let run = kept.as_ref().map_or_else(RunId::random, |(id, _)| id.clone());
@@ -241,6 +243,9 @@ impl Service {
         let outcome = driven.instrument(span).await;
         if let Some(tracing) = tracing {
             tracing.finish(&outcome, drive.run().executed);
+        }
+        if let Some((id, _)) = &kept {
+            self.trace_driven(id, &definition.workflow, drive.run()).await;
         }
         if let Some(control) = control {
             control.finish();
@@ -264,11 +269,15 @@ impl Service {
         workflow: &Arc<Workflow>,
         performers: Arc<dyn Perform>,
         how: How,
-        run: Option<&RunId>,
+        (run, part_of): (Option<&RunId>, Option<&str>),
     ) -> (DriveSetup, Option<Tracing>) {
         let How { watch, control, mut trace, .. } = how;
+        if let Some(name) = part_of {
+            trace = TraceContext::of_run(name);
+        }
         let telemetry = self.options.telemetry.as_ref();
         let tracing = telemetry.and_then(|telemetry| telemetry.begin(workflow, &mut trace, run.cloned()));
+        let tracing = tracing.map(|tracing| if part_of.is_some() { tracing.part_of_run() } else { tracing });
         let watch = match (watch, tracing.as_ref().map(Tracing::watch)) {
             (Some(watch), Some(other)) => Some(watch.and(other)),
             (watch, other) => watch.or(other),

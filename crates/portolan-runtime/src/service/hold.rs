@@ -241,7 +241,9 @@ impl Service {
                 let before = std::mem::replace(&mut held.run, run);
                 held.seq += 1;
                 logging::decided(Some(held.name()), Some(held.seq), kind, count);
-                return self.hooks().after_commit(held, &before, &record);
+                let logged = self.hooks().after_commit(held, &before, &record);
+                self.trace_ended(held, &before).await;
+                return logged;
             }
             Carrier::Token { .. } => {}
             Carrier::Task { path, file, lock, id, parent } => {
@@ -257,9 +259,10 @@ impl Service {
                 self.write_task(file, lock, written).await?;
             }
         }
-        held.run = run;
+        let before = std::mem::replace(&mut held.run, run);
         held.seq += 1;
         logging::decided(Some(held.name()), Some(held.seq), kind, count);
+        self.trace_ended(held, &before).await;
         Ok(())
     }
 

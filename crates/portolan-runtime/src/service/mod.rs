@@ -38,6 +38,7 @@ mod request;
 mod resume;
 mod standing;
 mod state_workers;
+mod traces;
 mod view;
 mod worker;
 

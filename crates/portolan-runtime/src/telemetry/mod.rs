@@ -1,14 +1,16 @@
-//! Traces of functions: a span for each run, each node and each call of a tool, sent over OTLP to the collector that
+//! Traces of runs: a span for each run, each node and each call of a tool, sent over OTLP to the collector that
 //! `OTEL_EXPORTER_OTLP_ENDPOINT` names.
 //!
 //! ```text
 //! Drive ─Began, Ended→ Tracing ─spans→ a bounded queue → a thread of its own ─HTTP→ the collector
+//! Service ─journal→ LedRun ────spans→
 //! ```
 //! The drive chooses the identifiers, because a server receives its caller's span before that span has ended. Inputs,
 //! arguments, outputs and the messages of faults are never part of a span.
 
 mod config;
 mod exporter;
+mod led;
 mod sampler;
 mod span;
 mod tracing;
@@ -24,6 +26,7 @@ use config::Config;
 use exporter::{Exporter, SharedState};
 use span::Span;
 
+pub(crate) use led::LedRun;
 pub(crate) use tracing::Tracing;
 
 /// Receives messages for the person who watches, one sentence each.

@@ -18,12 +18,14 @@ use crate::store::RunId;
 use crate::trace::{SpanId, TraceContext};
 
 /// The code of nodes that did not end.
-const CANCELLED: &str = "cancelled";
+pub(super) const CANCELLED: &str = "cancelled";
 
 /// A traced run. If it is dropped before `finish`, it counts as cancelled.
 pub(crate) struct Tracing {
     trace: Arc<Trace>,
     run: Option<RunId>,
+    /// Whether the run has a span of its own, from its journal: then this is only a part of it.
+    is_part: bool,
     finished: bool,
 }
 
@@ -68,11 +70,17 @@ impl Telemetry {
             began: (since, Instant::now()),
             open: Mutex::default(),
         };
-        Some(Tracing { trace: Arc::new(trace), run, finished: false })
+        Some(Tracing { trace: Arc::new(trace), run, is_part: false, finished: false })
     }
 }
 
 impl Tracing {
+    /// Leaves the span of the run to its journal.
+    pub(crate) fn part_of_run(mut self) -> Tracing {
+        self.is_part = true;
+        self
+    }
+
     /// Returns the observer of the run's nodes.
     pub(crate) fn watch(&self) -> ExecutionObserver {
         let (began, ended, dropped) = (self.trace.clone(), self.trace.clone(), self.trace.clone());
@@ -135,7 +143,8 @@ impl Tracing {
     fn end(&self, root: Span) {
         let open = std::mem::take(&mut *self.trace.open());
         let cut = open.into_iter().flat_map(|(id, node)| self.trace.cut_off(SpanId(id), node));
-        self.trace.telemetry.send(cut.chain([root]));
+        let root = Some(root).filter(|_| !self.is_part);
+        self.trace.telemetry.send(cut.chain(root));
     }
 }
 

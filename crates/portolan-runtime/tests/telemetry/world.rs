@@ -1,6 +1,6 @@
 //! A service that is traced, and how its traces read as text.
 
-use crate::calls::{Calls, FunctionCall};
+use crate::common::calls::{Calls, FunctionCall};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
