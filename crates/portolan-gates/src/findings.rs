@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::seen::LogLine;
+use super::log_line::LogLine;
 
 /// The most log lines that a finding names.
 const MAX_EVIDENCE: usize = 50;

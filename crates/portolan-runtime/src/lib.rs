@@ -67,14 +67,14 @@ pub mod http;
 #[doc(hidden)]
 pub mod inspection;
 #[doc(hidden)]
-pub mod installed;
+pub mod installation;
 mod keys;
 pub mod library;
 mod logging;
 #[doc(hidden)]
 pub mod merge_gate;
 pub mod models;
-mod nested;
+mod nesting;
 pub mod ooda;
 #[doc(hidden)]
 pub mod pins;

@@ -5,14 +5,14 @@
 //! its bundle. A file that seems unchanged is not read again.
 
 mod activities;
-mod attached;
+mod attachment_faults;
 mod beside;
+mod command_line;
 mod family;
 mod folder;
 mod functions;
-mod given;
 mod list;
-mod seen;
+mod lookups;
 mod servers;
 mod sketch;
 mod sources;
@@ -33,16 +33,16 @@ use crate::definition::{Definition, ParsedText};
 use crate::disk;
 use crate::error::{ErrorKind, ServiceError};
 
+use command_line::NamedFiles;
+pub use command_line::is_stray;
 use family::Family;
 pub(crate) use family::bare;
 use folder::places;
 pub use folder::{WorkflowFile, read_definition, workflow_files};
 pub use functions::{FunctionFiles, FunctionSet, run_as};
-use given::NamedFiles;
-pub use given::is_stray;
 pub use list::{Overview, WorkflowLine, catalogue, shown};
-use seen::Lookup;
-pub(crate) use seen::Lookups;
+use lookups::Lookup;
+pub(crate) use lookups::Lookups;
 pub use servers::{ServerSetup, servers_of};
 pub(crate) use sketch::rewritten;
 pub use sketch::{Sketch, file_called, named_texts};

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use portolan_gates::findings::{Baseline, LogFinding, Sort, findings};
-use portolan_gates::seen::LogLine;
+use portolan_gates::log_line::LogLine;
 use portolan_runtime::audit::{self, Durability, Filter, Kind, Line, Log, LogEntry};
 use portolan_runtime::clock::Clock;
 use portolan_runtime::disk;

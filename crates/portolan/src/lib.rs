@@ -7,10 +7,10 @@ mod cli;
 mod hook;
 mod http;
 mod install;
+mod invisible;
 mod mcp;
 #[cfg(test)]
 mod reference;
-mod unseen;
 mod web;
 mod words;
 

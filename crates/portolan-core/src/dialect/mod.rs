@@ -7,6 +7,7 @@ mod activity;
 mod checks;
 mod codes;
 pub mod editing;
+mod expression_fields;
 mod navigator;
 mod nodes;
 mod phases;
@@ -17,7 +18,6 @@ mod states;
 #[cfg(test)]
 mod tests;
 mod toolgraph;
-mod written;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::expr::Language;
@@ -29,8 +29,8 @@ pub use activity::{
     ActivitiesFolder, activities_folder, activity_files, is_activity_file, not_an_activity, taken_over,
 };
 pub use checks::verify;
+pub use expression_fields::{ExpressionError, expression};
 pub use servers::servers;
-pub use written::{ExpressionError, expression};
 
 /// A dialect in which definitions are written.
 #[derive(Clone, Copy, Debug)]

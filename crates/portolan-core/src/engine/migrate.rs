@@ -3,7 +3,7 @@
 use std::mem::discriminant;
 
 use super::fits;
-use super::weakened::unchanged_so_far;
+use super::weakening::unchanged_so_far;
 use crate::graph::{Kind, Variable, Workflow};
 use crate::run::{Change, Frame, FramePath, Place, Run};
 

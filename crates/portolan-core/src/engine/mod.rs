@@ -11,10 +11,10 @@ mod judge;
 mod migrate;
 mod pending;
 mod rejection;
-mod shared;
 #[cfg(test)]
 mod tests;
-mod weakened;
+mod variable_tools;
+mod weakening;
 
 pub(crate) use decide::may_give;
 pub use decide::{decide, look, open};
@@ -22,4 +22,4 @@ pub use effect::{AfterCrash, CheckRequest, Effect, EffectKind, FunctionUse, Mode
 pub use fits::{Misfit, fits};
 pub use migrate::{changes_of, migrate};
 pub use rejection::{Rejection, RejectionReason, Remedy};
-pub use shared::{SHARED_GET, SHARED_SET, shared_tool};
+pub use variable_tools::{SHARED_GET, SHARED_SET, shared_tool};

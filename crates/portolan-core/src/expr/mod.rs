@@ -5,6 +5,7 @@
 //! [`Scope`]. Evaluation is bounded in time, depth and memory, so that a runaway expression is a fault and does not end
 //! the process. The module knows no workflow format and no engine.
 
+mod cells;
 mod condition;
 mod jsonata;
 mod language;
@@ -14,7 +15,6 @@ mod partition;
 mod python;
 mod satisfy;
 mod scope;
-mod sorted;
 mod truth;
 mod when;
 
@@ -25,6 +25,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+pub(crate) use cells::{Cells, ConditionTruth, Sorted};
 pub use condition::Condition;
 pub use jsonata::{
     EvaluationLimits, Jsonata, MAX_DEPTH, MAX_EXPRESSION_BYTES, MAX_ITEMS, MAX_JOINED_ITEMS, MAX_MEMORY_BYTES,
@@ -38,7 +39,6 @@ pub(crate) use partition::{KNOWN, Partition, condition_names};
 pub use python::{PYTHON_NAMES, Python};
 pub(crate) use satisfy::{Misfit, misfits, never};
 pub use scope::Scope;
-pub(crate) use sorted::{Cells, ConditionTruth, Sorted};
 pub use truth::Comparison;
 pub use when::When;
 

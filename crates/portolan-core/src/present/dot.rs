@@ -1,7 +1,7 @@
 //! A workflow as a Graphviz digraph, for `dot -Tsvg`.
 
+use super::check_words::{legend, sign_of, told};
 use super::picture::{Line, Look, label, lines, one_line, small_print};
-use super::verified::{legend, sign_of, told};
 use crate::graph::{Node, Workflow};
 
 /// Returns the digraph of the root flow. Edges that a failure takes are dashed.

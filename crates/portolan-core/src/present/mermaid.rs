@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 
+use super::check_words::{legend, sentences, sign_of};
 use super::picture::{Look, label, lines, one_line, small_print};
-use super::verified::{legend, sentences, sign_of};
 use crate::graph::{Flow, Kind, Node, Workflow};
 use crate::value::NodeId;
 

@@ -3,7 +3,8 @@
 //! Presentation decides nothing: the possible moves come from [`moves`](crate::run::moves), which the engine uses too.
 //! The faces word the situation for agents and people.
 
-mod checked;
+mod check_result;
+mod check_words;
 mod conversation;
 mod dot;
 mod drawing;
@@ -20,14 +21,14 @@ mod picture;
 mod pictures_tests;
 mod question;
 mod redaction;
-mod saved;
+mod save_format;
 mod situation;
 mod trace;
-mod verified;
 mod visits;
 mod work;
 
-pub use checked::CheckResult;
+pub use check_result::CheckResult;
+pub use check_words::looks_at;
 pub use conversation::sentence as state_sentence;
 pub use dot::dot;
 pub use drawing::{Drawing, DrawingInput, DrawnCheck, DrawnEdge, DrawnNode, FARTHEST, Fold, NodeOffsets, drawing, svg};
@@ -40,13 +41,12 @@ pub use overlay::{Mark, NodeMark, Overlay, PassMark, ProgressCount, TakenEdge, T
 pub use passes::{PassEnd, PassStrip};
 pub use question::{Answer, AnsweredBy, AskReason, DefaultAnswer, OpenQuestion, QuestionView, asked};
 pub use redaction::{MASK, Redaction};
-pub use saved::saved;
+pub use save_format::saved;
 pub use situation::{
     BranchView, FrameView, LoopPass, Point, Position, Retries, RunStatus, SITUATION_VERSION, Situation, focus,
     situation,
 };
 pub use trace::{CANCELLED, TraceRow, UNDER_WAY, context, expression, function_word, trace, way};
-pub use verified::looks_at;
 pub use visits::{ChatMessage, OutcomeReport, OutputChange, Visit, visits};
 pub use work::{ActivityView, CheckView, Fork, ForkBranch, Progress, Work};
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use super::check_words::looks_at;
 use super::picture::{cut, one_line};
 use super::trace::function_word;
-use super::verified::looks_at;
 use crate::graph::{
     ATTACHMENTS, CheckedSteps, DEFAULT_RETRIES, Escalation, FailureHandling, Flow, Kind, Node, NodeCheck, Step,
     Strategy, Workflow,

@@ -13,7 +13,7 @@ mod event;
 mod frame;
 mod model_state;
 mod moves;
-mod remembered;
+mod saved_state;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub use model_state::{
     ToolCallResult, WaitReason,
 };
 pub use moves::{Move, moves};
-pub use remembered::{RunMemory, StateResult};
+pub use saved_state::{RunMemory, StateResult};
 
 /// A run of a workflow. It contains no history: the journal does.
 ///

@@ -4,9 +4,9 @@
 //! are bounded, and a fault never quotes more than a few words of a value.
 
 mod cost;
-mod hidden;
 mod sample;
 mod words;
+mod write_only;
 
 use std::fmt;
 use std::sync::Arc;
@@ -149,14 +149,14 @@ impl Schema {
 
     /// Checks whether the value at `pointer` is marked `writeOnly`, or is inside of a value that is. It is never shown.
     pub fn hides(&self, pointer: &str) -> bool {
-        hidden::hides(&self.0.value, pointer)
+        write_only::hides(&self.0.value, pointer)
     }
 
     /// Returns the places of values that are marked `writeOnly`: JSON pointers, with `*` for every item of an array and
     /// every other field of an object. A schema that contains itself yields each place once; [`Schema::hides`] detects
     /// all.
     pub fn write_only(&self) -> Vec<String> {
-        hidden::write_only(&self.0.value)
+        write_only::write_only(&self.0.value)
     }
 }
 

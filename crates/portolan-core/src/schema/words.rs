@@ -3,13 +3,13 @@
 use jsonschema::{ValidationError, error::TypeKind, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
-use super::{SchemaFault, hidden};
+use super::{SchemaFault, write_only};
 use crate::diagnostic::{clip, list};
 
 /// A fault of a value.
 pub(super) fn of_value(schema: &Value, error: &ValidationError<'_>) -> SchemaFault {
     let path = error.instance_path().as_str().to_owned();
-    let hides = hidden::hides(schema, &path);
+    let hides = write_only::hides(schema, &path);
     SchemaFault { message: said(error, hides), path }
 }
 

@@ -22,7 +22,7 @@ pub use spec_file::is_below;
 
 use super::facts::{Claims, FactError, Facts, ForeignRepository, Needs};
 use super::guidelines::{Commits, Guidelines, Level};
-use super::tracked::TrackedIssue;
+use super::tracking_issue::TrackedIssue;
 use portolan_core::diagnostic::{clip, is_unseen, list};
 
 /// Returns how to fix a commit message by Conventional Commits, or `None` if it is valid.

@@ -4,7 +4,7 @@
 use super::finding::Finding;
 use super::judged_call::{self, CheckedOut, JudgedCall};
 use crate::shell::git::{Action, Invocation, Message};
-use crate::tracked::TrackedIssue;
+use crate::tracking_issue::TrackedIssue;
 
 const RULE: &str = "I-8";
 

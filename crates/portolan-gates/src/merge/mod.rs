@@ -5,7 +5,7 @@
 //! that is merged into, never from the one that is merged.
 
 mod change;
-mod declared;
+mod declarations;
 mod facts;
 mod glob;
 mod policy;
@@ -18,7 +18,7 @@ mod tests_kept;
 mod zone;
 
 pub use change::{Diff, FileChange, Text};
-pub use declared::{Declarations, DeclaringCommit};
+pub use declarations::{Declarations, DeclaringCommit};
 pub use policy::{AutoMerge, Policy, RequiredEvidence, Thresholds};
 pub use removal::{Removal, What};
 pub use ruling::{Evidence, MergeFinding, MergeVerdict, POLICY, PersonReview, Reason, Ruling, ZoneReport, gate};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::change::{Diff, FileChange, Text};
-use super::declared::{Declarations, Intent};
+use super::declarations::{Declarations, Intent};
 use super::facts::knows;
 use super::policy::Policy;
 use super::removal::{Removal, removals};

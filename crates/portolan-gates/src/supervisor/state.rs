@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::budget::{Scope, Unit, Usage, WindowUsage};
 use super::queue::{Item, Progress, Question, QuestionAnswer};
-use crate::seen::LogLine;
+use crate::log_line::LogLine;
 use portolan_core::value::Timestamp;
 
 /// The most budget windows, and the most reported crossings, that are kept. The least recently used windows are

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::seen::LogLine;
+use crate::log_line::LogLine;
 use portolan_core::value::Timestamp;
 
 /// Applies lines of kind, task and data, one minute apart.

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ServiceError, plain};
-use crate::nested;
+use crate::nesting;
 use crate::project_folder;
 use crate::store::Record;
 
@@ -120,7 +120,7 @@ impl TaskJournal {
         for line in BufReader::new(file).split(b'\n') {
             let line = line.map_err(|error| self.unreadable(&error))?;
             // A line that a crash truncated was never acknowledged.
-            if let Ok(found) = nested::read(&line) {
+            if let Ok(found) = nesting::read(&line) {
                 take(found);
             }
         }

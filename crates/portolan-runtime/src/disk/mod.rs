@@ -1,7 +1,7 @@
 //! Shared functions for files: private files and folders, atomic writes, bounded reads that do not block, detection of
 //! changes, and locks.
 
-mod cached;
+mod cache;
 mod lock;
 mod read;
 mod stamp;
@@ -9,7 +9,7 @@ mod write;
 
 use std::path::Path;
 
-pub use cached::{BeforeReading, FileCache};
+pub use cache::{BeforeReading, FileCache};
 pub use lock::LOCK_FILE;
 pub use lock::{NoTurn, WAIT, alone, open_lock, try_alone, turn, turn_unseen};
 pub use read::bytes;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use portolan_core::dialect::verify::Attachments;
 use portolan_core::source::Source;
 
-use super::seen::{Lookup, Lookups};
+use super::lookups::{Lookup, Lookups};
 use super::{Library, faulty};
 use crate::attachments;
 use crate::definition::ParsedText;

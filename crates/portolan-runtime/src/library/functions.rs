@@ -12,7 +12,7 @@ use portolan_core::source::Source;
 use portolan_core::validate;
 
 use super::family::{Family, both_define, subflows};
-use super::seen::{Lookup, Lookups};
+use super::lookups::{Lookup, Lookups};
 use super::servers::{ServerSetup, add_builtins, known};
 use super::{Library, read_definition};
 use crate::definition::{Definition, DefinitionError, Findings, ParsedText};

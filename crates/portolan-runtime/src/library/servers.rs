@@ -7,7 +7,7 @@ use portolan_core::graph::{Builtin, Graph, Kind, Server, Transport};
 use portolan_core::source::{Span, Spanned};
 
 use super::Library;
-use super::seen::{Lookup, Lookups};
+use super::lookups::{Lookup, Lookups};
 use crate::definition::{Definition, Findings};
 use crate::disk;
 use crate::error::{ErrorKind, ServiceError};

@@ -13,7 +13,7 @@ use portolan_core::source::{NamedText, Piece, Source};
 use super::family::Family;
 use super::folder::id_of;
 use super::functions::FunctionFiles;
-use super::seen::{Lookup, Lookups};
+use super::lookups::{Lookup, Lookups};
 use super::{Library, Origin, activities, lock, workflow_files};
 use crate::definition::{DefinitionError, ParsedText};
 use crate::disk::Marks;

@@ -14,8 +14,8 @@ use portolan_gates::references::{Target, references};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::checked::{self, CheckAnswer};
 use super::home::Home;
+use super::readiness::{self, CheckAnswer};
 use super::{Repository, files};
 use crate::program::{Output, Question, ask, own, unknown};
 
@@ -56,7 +56,7 @@ struct RequestAnswer {
     /// Absent if it was not queried.
     mergeable: Option<String>,
     /// Absent if it was not queried; `null` if there are no checks.
-    #[serde(default, deserialize_with = "checked::present")]
+    #[serde(default, deserialize_with = "readiness::present")]
     status_check_rollup: Option<Option<Vec<CheckAnswer>>>,
 }
 
@@ -169,7 +169,7 @@ fn forge_request(found: RequestAnswer, elsewhere: Option<ForeignRepository>, nee
             return Answer::Unknown(unknown("gh-answer", "`gh` returned an unknown state; update `gh`"));
         }
     };
-    let readiness = match needs.readiness.then(|| checked::readiness(found.mergeable, found.status_check_rollup)) {
+    let readiness = match needs.readiness.then(|| readiness::readiness(found.mergeable, found.status_check_rollup)) {
         Some(Err(unknown)) => return Answer::Unknown(unknown),
         Some(Ok(readiness)) => Some(readiness),
         None => None,

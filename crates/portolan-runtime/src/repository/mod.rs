@@ -4,12 +4,12 @@
 //! repository; no library of its size does. Nothing is changed: not the index, no ref, no file. The only other program
 //! it runs is the type checker, if a person allowed it and there is no verdict on the present content.
 
-mod checked;
 mod files;
 pub(crate) mod forge;
 mod git;
 mod history;
 pub mod home;
+mod readiness;
 mod since;
 mod spec;
 mod traces;

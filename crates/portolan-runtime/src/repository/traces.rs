@@ -11,7 +11,7 @@ use portolan_gates::names::is_oid;
 
 use super::git::Git;
 use crate::audit::{self, Filter, Kind, Types};
-use crate::installed::installed;
+use crate::installation::installed;
 use crate::program::unknown;
 
 /// How many of the latest reflog entries are read.

@@ -4,7 +4,7 @@
 #[cfg(unix)]
 mod command;
 mod file;
-mod heard;
+mod listener;
 #[cfg(all(test, unix))]
 mod tests;
 
@@ -15,8 +15,8 @@ use portolan_core::run::Verdict;
 
 use crate::process::Environment;
 
-pub(crate) use heard::LineSplitter;
-pub use heard::{CheckOutput, Listener};
+pub(crate) use listener::LineSplitter;
+pub use listener::{CheckOutput, Listener};
 
 /// Checks a file of the project.
 pub(crate) fn file(path: &str, project: &Path) -> Verdict {

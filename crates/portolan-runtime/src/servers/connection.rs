@@ -17,7 +17,7 @@ use rmcp::{ClientHandler, Peer, RoleClient};
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
-use super::bounded;
+use super::bounds;
 use super::error::said;
 use super::http::reason;
 use super::lists::{Offers, ReceivedList, Tool};
@@ -250,7 +250,7 @@ impl Connection {
 }
 
 fn is_too_large(error: &DynamicTransportError) -> bool {
-    bounded::is_too_large(&error.error.to_string())
+    bounds::is_too_large(&error.error.to_string())
 }
 
 /// Notifies the server, when dropped, that the request is cancelled, unless it was answered. Its progress is no longer

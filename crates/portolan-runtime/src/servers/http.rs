@@ -11,7 +11,7 @@ use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
 use rmcp::transport::worker::WorkerQuitReason;
 
-use super::bounded::BoundedClient;
+use super::bounds::BoundedClient;
 use super::connection::Parts;
 use super::open::{ConnectionAttempt, Fault, Refusal, Texts};
 use super::sse::EventStream;

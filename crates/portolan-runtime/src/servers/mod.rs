@@ -8,7 +8,7 @@
 //! of the runtime. If Portolan is killed (`kill -9`), the system closes the server's standard input. That ends every
 //! server that follows the protocol; one that ignores it continues to run.
 
-mod bounded;
+mod bounds;
 mod connection;
 mod environment;
 mod error;

@@ -10,7 +10,7 @@ use portolan_core::run::{self, Actor, EffectId, EffectResult, EventKind, FramePa
 use portolan_core::value::{NodeId, Outcome, Timestamp};
 
 use super::hold::{Carrier, HeldRun};
-use super::interrupted::ambiguous;
+use super::interruption::ambiguous;
 use super::report::{ReportResult, bounded, passing};
 use super::request::{Act, Report, Request, RunAddress};
 use super::{Caller, Service};

@@ -11,7 +11,7 @@ use portolan_core::value::Timestamp;
 use serde_json::Value;
 
 use super::hold::HeldRun;
-use super::interrupted::{self, InterruptionPolicy, ResumeRequest};
+use super::interruption::{self, InterruptionPolicy, ResumeRequest};
 use super::{Live, Service};
 use crate::attachments::FILE;
 use crate::carrier::Address;
@@ -204,9 +204,9 @@ impl Service {
             ));
         }
         let mut told: Vec<(Actor, EventKind)> = Vec::new();
-        told.extend(interrupted::told(&definition, &run, interrupted)?.into_iter().map(|what| (Actor::Engine, what)));
+        told.extend(interruption::told(&definition, &run, interrupted)?.into_iter().map(|what| (Actor::Engine, what)));
         if let Some(resumed) = resumed {
-            told.push((resumed.by.clone(), interrupted::resumed(&run, resumed, self.seed())?));
+            told.push((resumed.by.clone(), interruption::resumed(&run, resumed, self.seed())?));
         }
         self.drive_function(&definition, run, Some((id.clone(), seq)), told, how).await
     }

@@ -12,7 +12,7 @@ mod binding;
 mod checking;
 mod children;
 mod create;
-mod driven;
+mod definitions;
 mod feed;
 mod flow;
 mod foresight;
@@ -20,22 +20,22 @@ mod fork;
 mod functions;
 mod halt;
 mod hold;
-mod interrupted;
+mod interruption;
 mod lease;
-mod led_to;
+mod led_drive;
 mod live;
-mod loaded;
 mod navigate;
 mod open;
 mod operate;
 mod past;
-mod pinned;
 mod prune;
+mod question_outputs;
 mod questions;
 mod records;
 mod report;
 mod request;
 mod resume;
+mod run_cache;
 mod standing;
 mod state_workers;
 mod traces;
@@ -78,14 +78,14 @@ pub use foresight::Consequence;
 pub use fork::{Fork, Onto};
 pub use functions::{FunctionResult, FunctionRun, How};
 pub use halt::{Halt, Last, NextActor, NodeFailure};
-pub use interrupted::{InterruptionPolicy, ResumeRequest};
-pub use led_to::StepOutput;
+pub use interruption::{InterruptionPolicy, ResumeRequest};
 pub use live::Live;
 pub use navigate::States;
 pub use open::{Function, Open, RunCarrier};
 pub use operate::{StoreReport, archived_run};
 pub use past::{EarlierRecords, Moment, Past};
 pub use prune::{Prune, PruneResult};
+pub use question_outputs::StepOutput;
 pub use questions::{PendingQuestion, ReportNote};
 pub use records::{History, RunLine};
 pub use request::{Act, DefinitionChange, Report, Request};
@@ -189,13 +189,13 @@ pub struct Service {
     trust: Trust,
     store: Arc<dyn Store>,
     journal: TaskJournal,
-    pinned: pinned::PinnedDefinitions,
+    pinned: definitions::PinnedDefinitions,
     tokens: Tokens,
     /// The word lists of the definitions that runs in tokens use.
     words: KnownWords,
     pools: Mutex<BTreeMap<Digest, Arc<Tools>>>,
     live: Mutex<BTreeMap<RunId, Live>>,
-    loaded: loaded::LoadedRuns,
+    loaded: run_cache::LoadedRuns,
     pace: Arc<StepTimer>,
     /// The ancestors of this process.
     above: OnceLock<Vec<Process>>,
@@ -216,11 +216,11 @@ impl Service {
         let trust = Trust::open(&data, &options.project).map_err(hold::trust_error)?;
         let folder = options.project.join(".portolan");
         let journal = TaskJournal::new(&folder);
-        let pinned = pinned::PinnedDefinitions::default();
+        let pinned = definitions::PinnedDefinitions::default();
         let store = options.store.open(&data, folder.join("definitions"));
         let tokens = Tokens::in_folder(&data);
         let (words, pools, live) = (KnownWords::default(), Mutex::default(), Mutex::default());
-        let (loaded, pace, above) = (loaded::LoadedRuns::default(), Arc::default(), OnceLock::new());
+        let (loaded, pace, above) = (run_cache::LoadedRuns::default(), Arc::default(), OnceLock::new());
         Ok(Service { options, library, trust, store, journal, pinned, tokens, words, pools, live, loaded, pace, above })
     }
 

@@ -10,7 +10,7 @@ use portolan_core::value::{Outcome, Timestamp};
 use super::Service;
 use super::foresight::{self, Consequence};
 use super::hold::HeldRun;
-use super::led_to::{self, StepOutput};
+use super::question_outputs::{self, StepOutput};
 use super::request::RunAddress;
 use crate::carrier::Address;
 use crate::definition::Definition;
@@ -91,7 +91,7 @@ impl Service {
             let since = reached(records, revision, run);
             let known = (&view.situation, &caller.by, self.now());
             let consequences = foresight::consequences(definition, run, &path, known);
-            let outputs = led_to::outputs(&definition.workflow, run, &path, records, &hidden);
+            let outputs = question_outputs::outputs(&definition.workflow, run, &path, records, &hidden);
             let (definition, notes) = (Arc::clone(definition), notes.clone());
             Ok(PendingQuestion { view, since, definition, notes, outputs, consequences })
         };

@@ -7,8 +7,8 @@ use portolan_core::graph::{CheckBy, Node, Workflow};
 use portolan_core::run::{Actor, Channel, EffectId, EffectResult, Event, EventKind, FramePath, Human, Place, Run};
 use portolan_core::value::Outcome;
 
-use super::driven::PendingClaim;
 use super::hold::HeldRun;
+use super::led_drive::PendingClaim;
 use super::request::Report;
 use super::view::lifted_by;
 use super::{Caller, Service};

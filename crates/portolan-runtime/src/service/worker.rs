@@ -15,9 +15,9 @@ use portolan_core::value::{Timestamp, WorkflowId};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::driven::LedPerformers;
 use super::hold::HeldRun;
 use super::lease::RunLease;
+use super::led_drive::LedPerformers;
 use super::{How, InterruptionPolicy, Service};
 use crate::carrier::Address;
 use crate::drive::{Control, Outcome};

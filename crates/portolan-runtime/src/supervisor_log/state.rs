@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use portolan_gates::seen::LogLine;
+use portolan_gates::log_line::LogLine;
 use portolan_gates::supervisor::SupervisorState;
 use serde::{Deserialize, Serialize};
 

@@ -10,9 +10,10 @@
 
 mod config;
 mod exporter;
-mod led;
+
 mod sampler;
 mod span;
+mod steps;
 mod tracing;
 mod wire;
 
@@ -26,7 +27,7 @@ use config::Config;
 use exporter::{Exporter, SharedState};
 use span::Span;
 
-pub(crate) use led::LedRun;
+pub(crate) use steps::LedRun;
 pub(crate) use tracing::Tracing;
 
 /// Receives messages for the person who watches, one sentence each.

@@ -7,8 +7,8 @@ use portolan_core::graph::{Kind, Workflow};
 use portolan_core::run::{Change, EffectResult, EventKind, FramePath, Place, Reply, Run};
 use portolan_core::value::NodeId;
 
+use super::recorded_answers::ScriptedAnswer;
 use super::recorder::{answered, dropped};
-use super::written::ScriptedAnswer;
 use crate::store::Record;
 
 /// The recorded answers of a run.

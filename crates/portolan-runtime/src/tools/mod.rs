@@ -1,9 +1,9 @@
 //! Handles the tool calls of a function: by servers, or by written answers.
 
-mod held;
+mod dry_run;
 mod journal;
+mod recorded_answers;
 mod recorder;
-mod written;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use serde_json::{Map, Value};
 use crate::clock::Clock;
 use crate::servers::{self, CallError, Servers};
 
-pub use held::HeldCalls;
+pub use dry_run::HeldCalls;
 pub use journal::{JournalAnswers, recorded};
+pub use recorded_answers::{RecordedAnswers, ScriptedAnswer};
 pub use recorder::CallRecorder;
-pub use written::{RecordedAnswers, ScriptedAnswer};
 
 /// The handlers of tool calls.
 #[derive(Default)]
@@ -124,7 +124,7 @@ impl Tools {
 
 fn unanswered(effect: &Effect) -> Fault {
     let message = format!("there is no answer for this call of `{}`", effect.node());
-    fault(effect, "no-answer", message, format!("write one under `mock`, as `{}`", written::name(effect)))
+    fault(effect, "no-answer", message, format!("write one under `mock`, as `{}`", recorded_answers::name(effect)))
 }
 
 fn fault(effect: &Effect, code: &str, message: impl Into<String>, detail: impl Into<String>) -> Fault {

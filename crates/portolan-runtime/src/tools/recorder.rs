@@ -7,7 +7,7 @@ use portolan_core::engine::Effect;
 use portolan_core::run::Reply;
 use serde_json::Value;
 
-use super::written::{ScriptedAnswer, TOOL_ERROR, name};
+use super::recorded_answers::{ScriptedAnswer, TOOL_ERROR, name};
 
 /// Records answers. All clones share them.
 #[derive(Clone, Debug, Default)]

@@ -5,13 +5,13 @@
 //! up starts no program but git.
 
 mod checker;
-mod committed;
 mod content;
 mod environment;
 #[cfg(all(test, unix))]
 mod tests;
 mod tool;
 mod verdicts;
+mod worktree;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -35,8 +35,8 @@ pub use content::Content;
 pub(crate) use content::{IndexCopy, whole_index};
 pub use verdicts::Verdict;
 
-use committed::HeadWorktree;
 use verdicts::Verdicts;
+use worktree::HeadWorktree;
 
 /// The maximum time that a person waits for a type check, in seconds.
 pub const PATIENCE_SECONDS: u64 = checker::PATIENCE_SECONDS;
@@ -161,7 +161,7 @@ impl Typechecks {
         if !matches!(files, Answer::Found(facts::TypecheckOutcome::Judged { passed: true, .. })) {
             return files;
         }
-        match committed::tree(&self.project, guidelines, &self.environment).await {
+        match worktree::tree(&self.project, guidelines, &self.environment).await {
             Ok(Some(committed)) if committed != tree => self.on_commit(&checker, committed, guidelines).await,
             Ok(_) => files,
             Err(unknown) => Answer::Unknown(unknown),

@@ -173,5 +173,6 @@ fn what_such_a_run_computes_is_in_its_trace() {
             "one",
             "two",
         ]
-    "#]].assert_debug_eq(&parts);
+    "#]]
+    .assert_debug_eq(&parts);
 }

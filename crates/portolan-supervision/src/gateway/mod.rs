@@ -14,9 +14,9 @@ mod filters;
 mod hiding;
 mod names;
 mod offers;
-mod parked;
-mod pinned;
+mod parked_calls;
 mod suspicious;
+mod tool_pins;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,8 +45,8 @@ use ending::CallEnd;
 use hiding::HiddenTools;
 use suspicious::ReportedWords;
 
-pub use parked::{ParkResult, ParkedCall, ParkedCalls, ParkedDecision};
-pub use pinned::{SuspiciousTool, ToolPins, Withheld, WithheldTool};
+pub use parked_calls::{ParkResult, ParkedCall, ParkedCalls, ParkedDecision};
+pub use tool_pins::{SuspiciousTool, ToolPins, Withheld, WithheldTool};
 
 /// The name of the gateway among the hosts that call guards, in the log.
 pub const HOST: &str = "gate";

@@ -29,7 +29,7 @@ impl Gateway {
     /// Reports the descriptions of a server's tools. Each is recorded once by this process.
     pub(super) fn report_descriptions(&self, server: &str, tools: &[Tool]) {
         for tool in tools {
-            let Some(sign) = injection::sign(&super::pinned::text_of(tool)) else { continue };
+            let Some(sign) = injection::sign(&super::tool_pins::text_of(tool)) else { continue };
             if self.tell_of(server, &tool.name, "description", sign) {
                 let entry = entry(&self.keeper.blank_record(), server, &tool.name, "description", sign);
                 record(&self.log, entry);
@@ -40,7 +40,7 @@ impl Gateway {
     /// Reports the result of a call, which is recorded each time.
     pub(super) fn report_result(&self, record_of_call: &CallRecord, tool: &OfferedTool, result: &Value) {
         let places = ["content", "contents", "messages"];
-        let text: String = places.iter().map(|place| super::pinned::texts(&result[place])).collect();
+        let text: String = places.iter().map(|place| super::tool_pins::texts(&result[place])).collect();
         let Some(sign) = injection::sign(&text) else { return };
         self.tell_of(&tool.server, &tool.tool.name, "result", sign);
         record(&self.log, entry(record_of_call, &tool.server, &tool.tool.name, "result", sign));

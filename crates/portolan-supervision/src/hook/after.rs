@@ -12,10 +12,10 @@ use serde_json::json;
 use super::git::PUSHED;
 use super::refs::{Refs, is_within};
 use super::session::{AllowedCall, Session};
-use super::tracked::BranchDifferences;
+use super::tracked_content::BranchDifferences;
 use super::tripwire::{Snapshot, followed, holds, short};
 use super::upstream::{Upstreams, tracking};
-use super::{Answerable, Gatekeeper, PERSON, record, watched};
+use super::{Answerable, Gatekeeper, PERSON, record, time_limit};
 
 const GUARD: &str = "no-edit-on-integration";
 /// The key of a snapshot from before a call whose findings are not recorded yet.
@@ -73,7 +73,7 @@ impl Gatekeeper {
         let entry = self.record(None).of_run(run).entry(Kind::GuardAllow, Some(intent), data);
         let (project, clock) = (project.to_owned(), self.clock.clone());
         let append = move || record::append(&project, &clock, &[entry], Durability::Written);
-        if let Ok(Ok(())) = watched::within(PATIENCE, append) {
+        if let Ok(Ok(())) = time_limit::within(PATIENCE, append) {
             session.save();
         }
     }
@@ -90,7 +90,7 @@ impl Gatekeeper {
         let entries: Vec<audit::LogEntry> = judgements.iter().map(late).collect();
         let answer = Answerable::of(judgements);
         let (project, clock) = (project.to_owned(), self.clock.clone());
-        match watched::within(PATIENCE, move || record::append(&project, &clock, &entries, Durability::Written)) {
+        match time_limit::within(PATIENCE, move || record::append(&project, &clock, &entries, Durability::Written)) {
             Ok(Ok(())) => (answer, true),
             Ok(Err(error)) => (answer.unrecorded(&error), false),
             Err(_) => (answer, false),

@@ -20,28 +20,28 @@
 //! ```
 
 mod above;
-mod added;
 mod after;
 mod answer;
+mod extra_guards;
 mod files;
 pub mod git;
 mod place;
 mod quick;
 mod record;
 mod refs;
-mod ruled;
+mod rulings;
 mod session;
 mod standing;
 mod start;
 mod stop;
 #[cfg(all(test, unix))]
 mod tests;
-mod tracked;
+mod time_limit;
+mod tracked_content;
 mod transaction;
 mod tripwire;
 mod typecheck;
 mod upstream;
-mod watched;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -68,13 +68,13 @@ use files::{ProjectDeclarations, ProjectFiles};
 use record::Record;
 use session::Session;
 
-pub(crate) use added::PERSON;
 pub use answer::Answerable;
+pub(crate) use extra_guards::PERSON;
 pub use place::project_of;
 pub(crate) use quick::QuickJudgement;
 pub(crate) use record::Record as CallRecord;
 pub use standing::{HookCheck, State, pinned, stands};
-pub use watched::{NotInTime, within};
+pub use time_limit::{NotInTime, within};
 
 /// The variable with which a host attaches its sessions to a run.
 pub const RUN: &str = "PORTOLAN_RUN";
@@ -232,15 +232,15 @@ impl Gatekeeper {
                 found.scene.typecheck = typecheck::known(project, rules);
             }
             if let Some(project) = &self.project {
-                found.scene.blocked = ruled::blocked(project, &found.wanted.requests);
+                found.scene.blocked = rulings::blocked(project, &found.wanted.requests);
             }
-            branch = added::branch(&found.scene);
+            branch = extra_guards::branch(&found.scene);
             let seen = (intent, &found.reading);
             context = session.as_mut().and_then(|session| tripwire::before(self, session, seen, rules, now));
         });
         let known = (branch.as_deref(), gate, rules.strict);
         let added = (self.project(), declared.guards.as_slice(), self.guards.as_slice());
-        let amounts = added::judge(added, (intent, input), known, &mut judgements)?;
+        let amounts = extra_guards::judge(added, (intent, input), known, &mut judgements)?;
         let mut answer = Answerable::of(judgements);
         answer.context = context;
         answer.runs = gate.runs.iter().map(|run| run.address.clone()).collect();
@@ -432,7 +432,7 @@ impl Gatekeeper {
             // The log itself may be the cause of the delay.
             let (project, clock) = (project.clone(), self.clock.clone());
             let _late =
-                within(watched::LAST_WORDS, move || record::append(&project, &clock, &[entry], Durability::Written));
+                within(time_limit::LAST_WORDS, move || record::append(&project, &clock, &[entry], Durability::Written));
         }
         answer
     }

@@ -16,7 +16,7 @@ use portolan_runtime::service::Gate;
 use serde_json::{Map, Value, json};
 
 use super::Answerable;
-use super::added::Amounts;
+use super::extra_guards::Amounts;
 
 /// The field of a call with the other runs that decided about it, each with its step.
 pub(super) const OTHER_RUNS: &str = "otherRuns";

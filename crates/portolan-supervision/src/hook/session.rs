@@ -17,7 +17,7 @@ use portolan_runtime::store::RunId;
 use serde::{Deserialize, Serialize};
 
 use super::Answerable;
-use super::tracked::BranchDifferences;
+use super::tracked_content::BranchDifferences;
 use super::tripwire::Snapshot;
 
 /// How many answers are stored, so that a call that is announced twice gets the same answer.

@@ -9,7 +9,7 @@ use portolan_gates::Guidelines;
 use portolan_gates::guards::Worktree;
 use portolan_runtime::audit;
 use portolan_runtime::inspection::{self, ask};
-use portolan_runtime::installed::departed;
+use portolan_runtime::installation::departed;
 use portolan_runtime::pins::{self, Pins, TrustedRules, Upstream};
 use portolan_runtime::rules;
 

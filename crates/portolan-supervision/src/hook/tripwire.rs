@@ -12,13 +12,13 @@ use portolan_gates::{Guidelines, Intent, Tool};
 use portolan_runtime::audit::{self, Durability, Kind, Line, LogEntry};
 use portolan_runtime::digest::Digest;
 use portolan_runtime::inspection;
-use portolan_runtime::installed::{Finding, tampered};
+use portolan_runtime::installation::{Finding, tampered};
 use portolan_runtime::pins;
 use serde::{Deserialize, Serialize};
 
 use super::refs::{Refs, is_within};
 use super::session::Session;
-use super::tracked::{self, BranchDifferences};
+use super::tracked_content::{self, BranchDifferences};
 use super::upstream::Upstreams;
 use super::{Gatekeeper, record};
 
@@ -56,7 +56,7 @@ impl Snapshot {
         let tracked = branch.as_ref().and_then(look);
         let refs = Refs::of(worktree);
         let followed = Upstreams::of(worktree, rules).map(|upstreams| upstreams.all(&refs)).unwrap_or_default();
-        Snapshot { at: now.0, branch, tips: refs.integration(rules), followed, begun: tracked::now(), tracked }
+        Snapshot { at: now.0, branch, tips: refs.integration(rules), followed, begun: tracked_content::now(), tracked }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use portolan_core::run::{Actor, Channel};
 use portolan_gates::guidelines::Who;
-use portolan_gates::seen::LogLine;
+use portolan_gates::log_line::LogLine;
 use portolan_gates::supervisor::{Budget, BudgetStatus, Scope, Unit, Usage, standings};
 use portolan_runtime::audit::{Kind, LogEntry};
 use portolan_runtime::error::ServiceError;

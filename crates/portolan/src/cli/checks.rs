@@ -14,7 +14,7 @@ use portolan_runtime::service::{Service, ServiceError};
 use serde_json::{Value, json};
 
 use super::check::draw_findings;
-use super::heard;
+use super::check_progress;
 use super::output::{Output, Paint, command_line, one_line, safe, table};
 use super::{Common, Exit, block_on};
 
@@ -246,8 +246,8 @@ fn performed(args: &Run, output: Output, project: &Path, checks: &ProjectChecks)
         if !output.is_json() {
             output.remark(format!("{name} …"));
         }
-        let verdict = block_on(perform(name, project, args.again, heard::shown(output)))?;
-        heard::rub_out(output);
+        let verdict = block_on(perform(name, project, args.again, check_progress::shown(output)))?;
+        check_progress::rub_out(output);
         let (paint, word, reason, text, exit) = match &verdict {
             Verdict::Held => (Paint::Good, "holds", "", "", Exit::Done),
             Verdict::Shown { reason, .. } | Verdict::Excused { reason, .. } => {

@@ -3,9 +3,9 @@
 mod assignment;
 mod autopilot;
 mod builtin;
-mod carried;
 mod catalog;
 mod check;
+mod check_progress;
 mod checks;
 mod commands;
 mod completions;
@@ -17,12 +17,10 @@ mod export;
 mod flow;
 mod gate;
 mod guard;
-mod heard;
 mod hook;
 mod import;
 mod init;
 mod install;
-mod kept;
 mod merge_gate;
 mod output;
 mod passkey;
@@ -41,13 +39,15 @@ mod signals;
 mod simulate;
 mod standing;
 mod start;
+mod step_commands;
 mod store;
+mod stored_graph;
 mod studio;
 mod supervisor;
 mod test;
 mod token;
+mod token_run;
 mod trust;
-mod waited;
 mod worker;
 
 use std::ffi::OsString;
@@ -292,7 +292,7 @@ pub fn run() -> ExitCode {
         }
     }
     let words: Vec<_> = std::env::args_os().collect();
-    let exit = match waited::command(&words).map_or_else(|| parsed(&words), Ok) {
+    let exit = match step_commands::command(&words).map_or_else(|| parsed(&words), Ok) {
         Ok(cli) => traced(cli),
         Err(error) => misused(&error),
     };

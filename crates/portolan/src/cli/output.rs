@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::json;
 
-pub(crate) use crate::unseen::{one_line, safe};
+pub(crate) use crate::invisible::{one_line, safe};
 
 /// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

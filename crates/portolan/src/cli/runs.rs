@@ -18,13 +18,13 @@ use portolan_runtime::store::Record;
 use serde_json::{Map, Value, json};
 
 use super::assignment::assignment;
-use super::carried;
-use super::kept::{JournaledRun, show_trace};
 use super::output::{Output, Paint, command_line, one_line, safe, table};
 use super::person;
 use super::prune::{Prune, prune};
 use super::resume::{Resume, handle, resume};
 use super::start::{Start, start};
+use super::stored_graph::{JournaledRun, show_trace};
+use super::token_run;
 use super::{Common, Exit, block_on};
 use crate::words::tasks as words;
 
@@ -192,7 +192,7 @@ pub(super) fn run(args: &Runs, common: &Common) -> anyhow::Result<Exit> {
                 let given = PersonInput { run, answer, branch, note, set };
                 self::answer(&output, &service, &given).await
             }
-            Verb::Migrate { state } => carried::migrate(&output, &service, state).await,
+            Verb::Migrate { state } => token_run::migrate(&output, &service, state).await,
             Verb::Fork { run, at, set, definition } => {
                 let onto = match definition {
                     Which::Pinned => Onto::Pinned,
@@ -289,8 +289,8 @@ async fn list_runs(output: &Output, service: &Service, all: bool, limit: usize) 
 }
 
 async fn show(output: &Output, service: &Service, run: &str) -> anyhow::Result<Exit> {
-    if carried::is_token(run) {
-        return carried::show(output, service, run).await;
+    if token_run::is_token(run) {
+        return token_run::show(output, service, run).await;
     }
     let address = address(run)?;
     let view = service.view(&Request::of(address.clone()), &person()).await.map_err(at_a_shell)?;
@@ -399,8 +399,8 @@ impl PersonInput<'_> {
 }
 
 async fn answer(output: &Output, service: &Service, given: &PersonInput<'_>) -> anyhow::Result<Exit> {
-    if carried::is_token(given.run) {
-        return carried::answer(output, service, given).await;
+    if token_run::is_token(given.run) {
+        return token_run::answer(output, service, given).await;
     }
     let address = address(given.run)?;
     let branch = given.branch.map(str::to_owned);

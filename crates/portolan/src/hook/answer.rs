@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Host, Stage, Unreadable};
 use super::{claude_code, codex, copilot, cursor, gemini, opencode};
-use crate::unseen::safe;
+use crate::invisible::safe;
 
 /// A decision for a host.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,9 +12,9 @@ mod copilot;
 mod cursor;
 mod fields;
 mod gemini;
+mod mcp_tools;
 mod opencode;
 mod read;
-mod served;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -27,8 +27,8 @@ use portolan_gates::Intent;
 
 pub(crate) use answer::{Answer, Reply, answer, is_denial, refuse};
 pub(crate) use gemini::shown;
+pub(crate) use mcp_tools::deed;
 pub(crate) use read::read;
-pub(crate) use served::deed;
 pub(crate) use tools::quoted;
 
 /// The most bytes of an announcement. A longer one is unreadable.

@@ -5,7 +5,7 @@ use portolan_gates::pattern::spelt;
 use portolan_gates::shell::patches;
 use serde_json::{Map, Value};
 
-use super::served;
+use super::mcp_tools;
 
 /// The known tools of a host.
 pub(super) struct Names {
@@ -48,7 +48,7 @@ pub(super) fn tool(
         return Ok(Tool::Other);
     }
     if let Some((server, tool)) = told_server(announcement).or_else(|| owned((names.mcp)(name)?)) {
-        let does = served::deed(&server, &tool, input).map(Box::new);
+        let does = mcp_tools::deed(&server, &tool, input).map(Box::new);
         return Ok(Tool::Mcp { server, tool, does });
     }
     Ok(by_arguments(input))

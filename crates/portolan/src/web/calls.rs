@@ -19,7 +19,7 @@ use super::answer::{Answer, Body, InPath};
 use super::confirming::needs_passkey;
 use super::definitions::broken;
 use crate::http::Refusal;
-use crate::unseen::{one_line, safe};
+use crate::invisible::{one_line, safe};
 use crate::words::call_command_anywhere;
 
 /// The maximum number of calls that are listed.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::came::NodeOutput;
+use super::node_result::NodeOutput;
 use super::scope::At;
 use super::walk::Draft;
 use crate::graph::{Each, MAX_ITEMS};

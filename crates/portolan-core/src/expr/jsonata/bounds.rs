@@ -10,7 +10,7 @@ use jsonata_core::functions::string::{build_regex, extract_regex};
 use jsonata_core::parser;
 use jsonata_core::value::JValue;
 
-use super::dated::dated;
+use super::dates::dated;
 use super::fault::BOUND;
 use super::guard::{AS_VALUE, COMPILED, EVALUATED, HELD, JOINED, MADE, TARGETS, TUPLED, guard};
 use super::host::{mismatch, put};

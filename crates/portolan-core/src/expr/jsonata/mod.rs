@@ -5,7 +5,7 @@
 
 mod bounds;
 mod builtins;
-mod dated;
+mod dates;
 mod fault;
 mod guard;
 mod host;

@@ -5,7 +5,7 @@
 //! rejected at parse time. Sets keep their insertion order.
 
 mod compare;
-mod decided;
+mod comparisons;
 mod eval;
 mod functions;
 mod meter;
@@ -108,7 +108,7 @@ impl Python {
     /// Each compared path is one name: the part of the expression in Python's spelling. If the expression is true, the
     /// comparisons are true. The reverse fails if Python raises an exception.
     pub(super) fn truth(&self) -> Option<Truth> {
-        decided::truth(&self.0.tree)
+        comparisons::truth(&self.0.tree)
     }
 
     /// Checks whether it may compute for long with any input: it has a `for`.

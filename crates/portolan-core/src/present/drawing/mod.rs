@@ -9,8 +9,8 @@
 
 mod layered;
 mod lines;
+mod manual_moves;
 mod marks;
-mod moved;
 mod nest;
 mod order;
 mod place;

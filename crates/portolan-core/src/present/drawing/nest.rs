@@ -9,7 +9,7 @@ use super::lines::Way;
 use super::place::BESIDE;
 use super::sheet::Sheet;
 use super::size::{self, HEAD, MARGIN, PADDING};
-use super::{Drawing, DrawnEdge, moved, route};
+use super::{Drawing, DrawnEdge, manual_moves, route};
 
 /// The level outside all boxes.
 const ROOT: usize = 0;
@@ -148,7 +148,7 @@ impl Nest {
         let by = self.rooms[level].children.iter().map(|child| self.sheet.boxes[*child].node.moved.unwrap_or_default());
         let by: Vec<(i64, i64)> = by.map(|(right, down)| (right.into(), down.into())).collect();
         let things = self.level(level);
-        let laid = moved::moved(&things, lay(&things), &by);
+        let laid = manual_moves::moved(&things, lay(&things), &by);
         let (width, height) = (laid.width, laid.height);
         if level == ROOT {
             (self.width, self.height) = (width + 2 * MARGIN, height + 2 * MARGIN);

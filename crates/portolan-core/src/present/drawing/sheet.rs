@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::lines::{self, Way};
 use super::{DrawingInput, DrawnCheck, DrawnNode, FARTHEST, Fold};
 use crate::graph::{Graph, Kind, MAX_DEPTH, Node, NodeCheck};
+use crate::present::check_words::looks_at;
 use crate::present::picture::{LABEL, cut, label, one_line, small_print};
-use crate::present::verified::looks_at;
 use crate::source::Span;
 
 /// Everything to draw. A box comes before its content.

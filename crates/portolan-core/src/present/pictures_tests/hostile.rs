@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::dialect::{self, Strictness};
 use crate::graph::{Node, Workflow};
-use crate::present::{diagram_markdown, dot, mermaid, outline, picture, verified};
+use crate::present::{check_words, diagram_markdown, dot, mermaid, outline, picture};
 use crate::source::Source;
 use crate::validate;
 
@@ -44,18 +44,18 @@ fn nodes_of(file: &Value) -> usize {
 fn meant(workflow: &Workflow) -> Value {
     let flow = workflow.root();
     let text = |node: &Node| {
-        let sign = verified::sign_of(node).map(|sign| format!("{sign} ")).unwrap_or_default();
+        let sign = check_words::sign_of(node).map(|sign| format!("{sign} ")).unwrap_or_default();
         format!("{sign}{}{}", picture::label(node), picture::small_print(node))
     };
     let nodes = flow.steps.values().map(|step| text(&step.node));
-    let nodes: Vec<String> = nodes.chain(verified::legend(flow).map(str::to_owned)).collect();
+    let nodes: Vec<String> = nodes.chain(check_words::legend(flow).map(str::to_owned)).collect();
     let lines = picture::lines(flow).into_iter();
     let edges: Vec<Value> = lines
         .map(|line| {
             json!([flow.steps.get_index_of(line.from), flow.steps.get_index_of(line.to), line.text.unwrap_or_default()])
         })
         .collect();
-    json!({ "nodes": nodes, "edges": edges, "described": verified::sentences(flow).unwrap_or_default() })
+    json!({ "nodes": nodes, "edges": edges, "described": check_words::sentences(flow).unwrap_or_default() })
 }
 
 const RESERVED: &str = "

@@ -11,7 +11,7 @@
 
 mod bytes;
 mod changes;
-mod expected;
+mod expectation;
 mod reader;
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::bytes::{In, flags};
 use super::changes::{self, CHANGE_BITS};
-use super::expected::{self, Origin, PLACE_BITS};
+use super::expectation::{self, Origin, PLACE_BITS};
 use super::words::Words;
 
 /// Reads the bytes after the check.
@@ -89,29 +89,29 @@ impl<'w> Reader<'w> {
     fn place(&mut self, tag: u8, flow: &WorkflowId) -> Option<Place> {
         let node: NodeId = self.from.node()?;
         match tag {
-            expected::READY => Some(Place::Ready { node }),
-            expected::CHECKING => checking(&mut self.from, node),
-            expected::PASSING => Some(Place::Passing { node, passed: 0 }),
-            expected::PASSING_ON => Some(Place::Passing { node, passed: self.from.number()? }),
-            expected::CALLING => calling(&mut self.from, node),
-            expected::EACH => self.each(node, flow),
-            expected::CONVERSING => {
+            expectation::READY => Some(Place::Ready { node }),
+            expectation::CHECKING => checking(&mut self.from, node),
+            expectation::PASSING => Some(Place::Passing { node, passed: 0 }),
+            expectation::PASSING_ON => Some(Place::Passing { node, passed: self.from.number()? }),
+            expectation::CALLING => calling(&mut self.from, node),
+            expectation::EACH => self.each(node, flow),
+            expectation::CONVERSING => {
                 let talk = serde_json::from_value(self.from.value()?).ok()?;
                 Some(Place::Conversing { node, talk: Box::new(talk) })
             }
-            expected::LOOPING => self.looping(node, flow),
-            expected::WAITING => waiting(&mut self.from, node),
-            expected::FORKED => {
+            expectation::LOOPING => self.looping(node, flow),
+            expectation::WAITING => waiting(&mut self.from, node),
+            expectation::FORKED => {
                 let branches = self.list(|reader| reader.branch(flow))?;
                 Some(Place::Forked { node, branches })
             }
-            expected::GATHERING => Some(Place::Gathering { node }),
-            expected::WITHIN => {
-                let frame = self.frame(&expected::run_by(self.workflow, flow, &node), Origin::Entered)?;
+            expectation::GATHERING => Some(Place::Gathering { node }),
+            expectation::WITHIN => {
+                let frame = self.frame(&expectation::run_by(self.workflow, flow, &node), Origin::Entered)?;
                 Some(Place::Within { node, frame })
             }
-            expected::ARRIVED => Some(Place::Arrived { node, outcome: self.from.text()? }),
-            expected::ENDED => Some(Place::Ended { node, result: ended(self.from.number()?)? }),
+            expectation::ARRIVED => Some(Place::Arrived { node, outcome: self.from.text()? }),
+            expectation::ENDED => Some(Place::Ended { node, result: ended(self.from.number()?)? }),
             _ => None,
         }
     }
@@ -119,7 +119,7 @@ impl<'w> Reader<'w> {
     fn each(&mut self, node: NodeId, flow: &WorkflowId) -> Option<Place> {
         let items = Arc::new(self.from.list(In::value)?);
         let begun = self.from.number()?;
-        let runs = expected::run_by(self.workflow, flow, &node);
+        let runs = expectation::run_by(self.workflow, flow, &node);
         let open = self.list(|reader| reader.item(&runs))?;
         let done = self.from.list(|from| from.option(|from| from.value().map(Arc::new)))?;
         Some(Place::Each { node, items, begun, open, done: Arc::new(done) })
@@ -128,7 +128,7 @@ impl<'w> Reader<'w> {
     fn looping(&mut self, node: NodeId, flow: &WorkflowId) -> Option<Place> {
         let pass = self.from.number()?;
         let items = self.from.option(|from| from.list(In::value))?;
-        let frame = self.frame(flow, expected::pass(self.workflow, flow, &node, items.as_deref(), pass))?;
+        let frame = self.frame(flow, expectation::pass(self.workflow, flow, &node, items.as_deref(), pass))?;
         Some(Place::Looping { node, pass, items: items.map(Arc::new), frame })
     }
 
@@ -181,7 +181,7 @@ impl<'w> Reader<'w> {
 
     fn marked(&mut self, variables: &mut Map<String, Value>, flow: &WorkflowId) -> Option<()> {
         let mut marks: u64 = self.from.number()?;
-        let mut names = expected::declared(self.workflow, flow).into_iter();
+        let mut names = expectation::declared(self.workflow, flow).into_iter();
         while marks != 0 {
             let name = names.next()?;
             if marks & 1 == 1 {

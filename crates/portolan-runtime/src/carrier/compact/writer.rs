@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::bytes::{Out, bits};
 use super::changes::{CHANGE_BITS, Changes};
-use super::expected::{self, Origin, PLACE_BITS};
+use super::expectation::{self, Origin, PLACE_BITS};
 use super::words::Words;
 
 /// Encodes a value that has no layout of its own.
@@ -89,7 +89,7 @@ impl Writer<'_> {
         let Frame { flow, since, place, spent, feedback, raised, data } = frame;
         let is_other = flow != usual;
         let flags = [data.is_some(), !spent.is_empty(), feedback.is_some(), raised.is_some(), is_other];
-        self.out.number(bits(flags) << PLACE_BITS | u64::from(expected::tag(place)));
+        self.out.number(bits(flags) << PLACE_BITS | u64::from(expectation::tag(place)));
         if is_other {
             self.out.name(flow.as_str());
         }
@@ -145,7 +145,7 @@ impl Writer<'_> {
             Place::Each { node, items, begun, open, done } => {
                 self.out.list(items.iter(), Out::value);
                 self.out.number(*begun);
-                let runs = expected::run_by(self.workflow, flow, node);
+                let runs = expectation::run_by(self.workflow, flow, node);
                 self.out.number(open.len() as u64);
                 open.iter().for_each(|item| self.item(item, &runs));
                 self.out.list(done.iter(), |out, done| out.option(done.as_deref(), Out::value));
@@ -154,7 +154,7 @@ impl Writer<'_> {
                 self.out.number(*pass);
                 let items = items.as_ref().map(|items| items.as_slice());
                 self.out.option(items, |out, items| out.list(items.iter(), Out::value));
-                self.frame(frame, flow, expected::pass(self.workflow, flow, node, items, *pass));
+                self.frame(frame, flow, expectation::pass(self.workflow, flow, node, items, *pass));
             }
             Place::Waiting { node: _, on, due } => {
                 self.out.number(waiting(*on) << 1 | u64::from(due.is_some()));
@@ -165,7 +165,7 @@ impl Writer<'_> {
                 branches.iter().for_each(|branch| self.branch(branch, flow));
             }
             Place::Within { node, frame } => {
-                self.frame(frame, &expected::run_by(self.workflow, flow, node), Origin::Entered);
+                self.frame(frame, &expectation::run_by(self.workflow, flow, node), Origin::Entered);
             }
             Place::Arrived { node: _, outcome } => self.out.text(outcome.as_str()),
             Place::Ended { node: _, result } => self.out.number(ended(*result)),
@@ -198,7 +198,7 @@ impl Writer<'_> {
     fn data(&mut self, data: &Data, flow: &WorkflowId, origin: Origin<'_>) {
         let Data { input, outputs, variables, skipped, bypasses, budget, output, fault } = data;
         let first = origin.variables(self.workflow, flow, input);
-        let changes = Changes::of(&first, variables, &expected::declared(self.workflow, flow));
+        let changes = Changes::of(&first, variables, &expectation::declared(self.workflow, flow));
         let has_outputs = *outputs != Outputs::default();
         let flags = [
             !skipped.is_empty(),

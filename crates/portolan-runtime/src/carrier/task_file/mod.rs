@@ -166,7 +166,7 @@ fn load(path: &Path, given: &str) -> Result<Option<(Task, Metadata)>, TaskFileEr
 }
 
 fn parse(bytes: &[u8], given: &str) -> Result<Task, TaskFileError> {
-    let value = crate::nested::read(bytes).map_err(|why| TaskFileError::not_json(given, &why))?;
+    let value = crate::nesting::read(bytes).map_err(|why| TaskFileError::not_json(given, &why))?;
     let Value::Object(task) = value else { return Err(TaskFileError::not_an_object(given)) };
     if !task.is_empty() && !TASK_KEYS.iter().any(|key| task.contains_key(*key)) {
         return Err(TaskFileError::not_a_task(given));

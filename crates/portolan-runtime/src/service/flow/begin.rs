@@ -15,7 +15,7 @@ use portolan_core::run::{Actor, Branches, EffectResult, Event, EventKind, FrameP
 use portolan_core::value::{NodeId, Outcome};
 
 use super::active::{Active, Stage};
-use super::taken::NoteTarget;
+use super::takeover::NoteTarget;
 use super::{DEFAULT_WORKFLOW, Flow, FlowState, Start, is_task, log};
 use crate::definition::Definition;
 use crate::error::ServiceError;

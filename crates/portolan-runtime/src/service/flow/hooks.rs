@@ -16,7 +16,7 @@ use crate::error::ServiceError;
 use crate::service::Service;
 use crate::service::hold::HeldRun;
 
-/// The hooks. Those of budgets are here, those of the event log in `log.rs`, of bypasses in `used.rs`, of other tasks
+/// The hooks. Those of budgets are here, those of the event log in `log.rs`, of bypasses in `uses.rs`, of other tasks
 /// in `others.rs`.
 pub(in crate::service) struct Hooks<'s> {
     pub(super) service: &'s Service,

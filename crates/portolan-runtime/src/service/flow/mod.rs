@@ -9,7 +9,7 @@
 //! ```
 
 mod active;
-mod agreed;
+mod allowed_phases;
 mod begin;
 mod claims;
 mod config;
@@ -21,8 +21,8 @@ mod others;
 mod queue;
 mod requests;
 mod state;
-mod taken;
-mod used;
+mod takeover;
+mod uses;
 mod verify;
 
 use std::sync::Arc;
@@ -47,7 +47,7 @@ use crate::rules::rules;
 use crate::runner::Listener;
 use crate::store::RunId;
 use crate::view::CheckResult;
-use taken::TaskClaim;
+use takeover::TaskClaim;
 
 pub use active::{Active, Stage};
 pub(super) use events::who;
@@ -55,7 +55,7 @@ pub use gate::Gate;
 pub use queue::Brief;
 pub use requests::BypassRequest;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, TaskStatus, VerifiedPhase};
-pub use used::{is_use, is_used};
+pub use uses::{is_use, is_used};
 
 /// The workflow of a task if none is named.
 pub const DEFAULT_WORKFLOW: &str = "delivery";

@@ -23,7 +23,7 @@ use portolan_core::run::Run;
 use serde::{Deserialize, Serialize};
 
 use super::{Digest, Record, RunId};
-use crate::nested;
+use crate::nesting;
 
 pub(crate) use export::{ArchiveWriter, export};
 pub use export::{ExportError, ExportResult, Selection};
@@ -137,7 +137,7 @@ const SEALED: &str = "run_sealed";
 /// Checks that a folded run can be loaded after it was stored. Fails for a forged one that is nested too deep.
 fn check_loads(folded: &Run) -> Result<(), String> {
     let text = serde_json::to_string(folded).expect("runs consist of structs, lists, texts and numbers");
-    match nested::read::<Run>(text.as_bytes()) {
+    match nesting::read::<Run>(text.as_bytes()) {
         Ok(run) if run == *folded => Ok(()),
         Ok(_) => Err("its records do not make a run that can be stored".to_owned()),
         Err(why) => Err(format!("its records do not make a run that can be stored ({why})")),

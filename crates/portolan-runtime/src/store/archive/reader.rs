@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{DefinitionLine, Line, MAX_DEFINITIONS, MAX_LINE, MAX_RECORDS, MAX_RUN, RunLine, Totals, VERSION};
 use crate::error::{ServiceError, plain};
-use crate::nested;
+use crate::nesting;
 use crate::store::{Digest, Record, RunId};
 
 /// A run of an archive, as its lines have it.
@@ -98,7 +98,7 @@ impl<R: BufRead + Seek> Archive<R> {
     }
 
     fn header(&mut self) -> Result<(), ServiceError> {
-        let header: Option<AnyHeader> = nested::read(&self.buffer).ok();
+        let header: Option<AnyHeader> = nesting::read(&self.buffer).ok();
         let Some(AnyHeader { export: AnyVersion { version } }) = header else {
             return Err(match self.has_export {
                 true => self.wrong("does not begin an export"),
@@ -224,7 +224,7 @@ impl<R: BufRead + Seek> Archive<R> {
     }
 
     fn parsed(&self) -> Result<Line, ServiceError> {
-        nested::read(&self.buffer).map_err(|why| self.wrong(&format!("is not a line of an archive ({why})")))
+        nesting::read(&self.buffer).map_err(|why| self.wrong(&format!("is not a line of an archive ({why})")))
     }
 
     fn ends_early(&self) -> ServiceError {
@@ -270,7 +270,7 @@ pub(crate) fn ends_complete(file: &mut (impl Read + Seek)) -> io::Result<bool> {
     file.take(MAX_END.unsigned_abs()).read_to_end(&mut text)?;
     let Some(text) = text.strip_suffix(b"\n") else { return Ok(false) };
     let last = text.rsplit(|byte| *byte == b'\n').next().unwrap_or(text);
-    Ok(matches!(nested::read(last), Ok(Line::End(_))))
+    Ok(matches!(nesting::read(last), Ok(Line::End(_))))
 }
 
 /// Returns the error for an archive that cannot be read.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Unread;
-use crate::nested;
+use crate::nesting;
 
 /// Returns the JSON of a value.
 pub(in crate::store) fn write(value: &(impl Serialize + ?Sized)) -> String {
@@ -13,5 +13,5 @@ pub(in crate::store) fn write(value: &(impl Serialize + ?Sized)) -> String {
 
 /// Returns the value of a JSON text. `what` names it in an error.
 pub(in crate::store) fn read<T: DeserializeOwned>(text: &str, what: impl Fn() -> String) -> Result<T, Unread> {
-    nested::read(text.as_bytes()).map_err(|why| Unread::Garbled { what: what(), why })
+    nesting::read(text.as_bytes()).map_err(|why| Unread::Garbled { what: what(), why })
 }

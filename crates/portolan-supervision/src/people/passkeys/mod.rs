@@ -6,7 +6,7 @@
 
 mod challenges;
 mod client;
-mod kept;
+mod file;
 mod key;
 #[cfg(test)]
 mod tests;
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::People;
 use super::passphrase::{PassphrasePolicy, tampered, turn};
 use client::{AuthenticatorData, ClientData, MAX_ID, MAX_KEY, MAX_SIGNATURE, decoded, malformed, wrong};
-use kept::{MAX_KEPT, PasskeyFile, PasskeyRecord};
+use file::{MAX_KEPT, PasskeyFile, PasskeyRecord};
 use key::PublicKey;
 
 pub use challenges::{AnswerContent, CHALLENGE_SECONDS, Challenges, ConfirmedContent, DecisionContent};

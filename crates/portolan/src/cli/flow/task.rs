@@ -11,8 +11,8 @@ use portolan_supervision::people::{PassphrasePolicy, People};
 use serde_json::{Map, Value};
 
 use super::super::assignment::assignment;
+use super::super::check_progress;
 use super::super::duration::duration;
-use super::super::heard;
 use super::super::output::{Output, Paint, is_broken_pipe, one_line, safe, table};
 use super::super::person::{self, at_terminal};
 use super::super::{Common, Exit, block_on};
@@ -118,7 +118,7 @@ pub(super) fn run(deed: &TaskAction<'_>, common: &Common) -> anyhow::Result<Exit
 }
 
 async fn done(deed: &TaskAction<'_>, service: &Service, output: Output) -> anyhow::Result<Exit> {
-    let (caller, flow) = (whoever(), service.flow().heard_by(heard::shown(output)));
+    let (caller, flow) = (whoever(), service.flow().heard_by(check_progress::shown(output)));
     match deed {
         TaskAction::Status => shown(output, &flow.status().await?),
         TaskAction::Tick => ticked(output, flow.tick(&caller).await),
@@ -195,7 +195,7 @@ fn confirmed(args: &OverrideArgs, act: &str, service: &Service) -> anyhow::Resul
 }
 
 fn ticked(output: Output, tick: Result<Tick, ServiceError>) -> anyhow::Result<Exit> {
-    heard::rub_out(output);
+    check_progress::rub_out(output);
     let tick = tick?;
     match told(output, &tick) {
         // A reader that closed the pipe has read enough. The exit code still has the result.

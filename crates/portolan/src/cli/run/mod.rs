@@ -1,6 +1,6 @@
 //! `portolan run`: runs a graph from the shell.
 
-mod driven;
+mod drive;
 mod input;
 mod live;
 mod outcome;
@@ -33,11 +33,11 @@ use super::output::one_line;
 use super::{Common, Exit, Leniency};
 use crate::mcp::awaited;
 
-pub(super) use driven::{Look, Over, drive, left};
+pub(super) use drive::{Look, Over, drive, left};
 pub(super) use outcome::{OutcomeReport, tell, width};
 pub(super) use waterfall::waterfall;
 
-use driven::PreparedRun;
+use drive::PreparedRun;
 
 /// Run a graph of tool calls, or states that models work on.
 ///
@@ -157,13 +157,13 @@ pub(super) fn run(args: &Run, common: &Common) -> anyhow::Result<Exit> {
         hidden: loaded.redaction(&definition),
     };
     if args.dry_run {
-        return driven::dry_run(driven, args);
+        return drive::dry_run(driven, args);
     }
     service.may_start_servers(&definition)?;
     if args.detach {
-        return driven::detach(driven);
+        return drive::detach(driven);
     }
-    driven::run(driven, args)
+    drive::run(driven, args)
 }
 
 /// Loads the file, or the workflow of that name if there is no such file.

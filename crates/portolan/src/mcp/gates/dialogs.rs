@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::Tell;
-use super::watched::{LOOK, QuestionWatch};
+use super::polling::{LOOK, QuestionWatch};
 use crate::mcp::{ask, leading};
 
 /// The most open dialogs of a client, so that unanswered ones delay few others.

@@ -4,9 +4,9 @@
 
 mod calls;
 mod dialogs;
+mod polling;
 mod questions;
 mod schemas;
-mod watched;
 
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ use super::several::ServedTools;
 use super::toolset::{self, Answer, Text, Toolset, Work};
 use crate::http::Scope;
 use dialogs::Dialogs;
+use polling::QuestionWatch;
 use questions::QUESTIONS;
-use watched::QuestionWatch;
 
 #[cfg(test)]
 pub(crate) use schemas::tools;

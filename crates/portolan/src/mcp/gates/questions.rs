@@ -4,7 +4,7 @@ use portolan_runtime::service::ServiceError;
 use rmcp::model::{Resource, ResourceContents};
 use serde_json::json;
 
-use super::watched::QuestionWatch;
+use super::polling::QuestionWatch;
 
 /// The address of the resource.
 pub(super) const QUESTIONS: &str = "portolan://supervisor/questions";

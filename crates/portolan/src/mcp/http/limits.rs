@@ -21,7 +21,7 @@ use futures_core::Stream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Interval, interval_at, timeout};
 
-use super::opened::OpenProject;
+use super::open_project::OpenProject;
 use super::sessions::SESSION_ID;
 use super::{METRICS, MOST_REQUESTS, MOST_SESSIONS, MOST_STREAMS, Server};
 use crate::http::oauth::METADATA;

@@ -8,14 +8,14 @@
 
 mod limits;
 mod metrics;
-mod opened;
+mod open_project;
 mod projects;
 mod sessions;
 mod suspension;
 
 use limits::Shares;
 pub(super) use metrics::Metrics;
-use opened::Opener;
+use open_project::Opener;
 use projects::Projects;
 pub(crate) use projects::{MakeProject, ProjectFolder};
 use sessions::Sessions;

@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use portolan_runtime::service::{Service, ServiceError};
 use tokio::time::Instant;
 
-use super::opened::{McpService, OpenProject, Opener};
+use super::open_project::{McpService, OpenProject, Opener};
 use super::suspension::SessionTable;
 use super::{NamedTools, PATH};
 use crate::http::Refusal;

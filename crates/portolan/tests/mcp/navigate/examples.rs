@@ -178,7 +178,7 @@ const SOURCES: [&str; 19] = [
     "portolan-runtime/src/disk/read.rs",
     "portolan-runtime/src/service/hold.rs",
     "portolan-runtime/src/service/lease.rs",
-    "portolan-runtime/src/service/pinned.rs",
+    "portolan-runtime/src/service/definitions.rs",
     "portolan-runtime/src/service/report.rs",
     "portolan-runtime/src/store/definitions.rs",
     "portolan-runtime/src/store/error.rs",

@@ -156,14 +156,14 @@ fn the_walks_come_by_every_kind_of_place() {
         let mut walk = Walk::open(workflow, &Opening { rules, ..given(workflow, json!({})) });
         while walk.goes_on(&mut random) && walk.run.revision < 200 {
             for (path, frame) in walk.run.positions() {
-                places.extend(walk.run.way(&path).map(|frame| expected::tag(&frame.place)));
+                places.extend(walk.run.way(&path).map(|frame| expectation::tag(&frame.place)));
                 raised |= frame.raised.is_some();
             }
         }
     }
     // A branch inside a run has ended when it arrives. Only the run of a branch stays there.
-    places.insert(expected::ARRIVED);
-    let all = (expected::READY..=expected::ENDED).chain([expected::PASSING_ON]);
+    places.insert(expectation::ARRIVED);
+    let all = (expectation::READY..=expectation::ENDED).chain([expectation::PASSING_ON]);
     assert_eq!(places, all.collect());
     assert!(raised);
 }
