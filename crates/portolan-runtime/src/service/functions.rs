@@ -224,7 +224,7 @@ impl Service {
         let run_id = kept.as_ref().map(|(id, _)| id);
         // A run that agents are led through has a span of its own.
         let part_of = run_id.filter(|_| definition.workflow.root().interface.is_none()).map(RunId::as_str);
-        let (setup, tracing) = self.setup(&definition.workflow, performers, how, (run_id, part_of));
+        let (setup, tracing) = self.setup(&definition.workflow, performers, how, run_id, part_of);
         let control = setup.control.clone();
         let entered = control.clone().map(|control| {
             let run = kept.as_ref().map_or_else(RunId::random, |(id, _)| id.clone());
@@ -269,7 +269,8 @@ impl Service {
         workflow: &Arc<Workflow>,
         performers: Arc<dyn Perform>,
         how: How,
-        (run, part_of): (Option<&RunId>, Option<&str>),
+        run: Option<&RunId>,
+        part_of: Option<&str>,
     ) -> (DriveSetup, Option<Tracing>) {
         let How { watch, control, mut trace, .. } = how;
         if let Some(name) = part_of {

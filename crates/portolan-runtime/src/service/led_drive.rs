@@ -90,7 +90,7 @@ impl Service {
         };
         let definition = workflow.id();
         let part_of = self.trace_name(held);
-        let (setup, tracing) = self.setup(&workflow, performers, How::default(), (id.as_ref(), part_of.as_deref()));
+        let (setup, tracing) = self.setup(&workflow, performers, How::default(), id.as_ref(), part_of.as_deref());
         let mut drive =
             Drive::new(workflow.clone(), run, setup, Some(Box::new(AgentRun { service: self, held, claimed })));
         let span = logging::of_run(id.as_ref().map(RunId::as_str), definition);

@@ -9,7 +9,7 @@ use super::Service;
 use super::hold::{Carrier, HeldRun};
 use crate::carrier::Address;
 use crate::store::RunId;
-use crate::telemetry::LedRun;
+use crate::telemetry::{LedRun, Telemetry};
 
 impl Service {
     /// Returns the name of a run's trace. `None` if no trace is collected, if the run is a function, which is traced
@@ -35,13 +35,12 @@ impl Service {
         if !has_ended(before, &held.run) || !telemetry.follows(&name) {
             return;
         }
-        let (address, handle) = match &held.carrier {
-            Carrier::Stored(id) => (Address::Stored(id.clone()), Some(id.as_str())),
-            Carrier::Task { path, .. } => (Address::Task(path.clone()), None),
+        let address = match &held.carrier {
+            Carrier::Stored(id) => Address::Stored(id.clone()),
+            Carrier::Task { path, .. } => Address::Task(path.clone()),
             Carrier::Token { .. } => return,
         };
-        let Ok(records) = self.records(&address).await else { return };
-        telemetry.send_ended(&LedRun { workflow: &held.definition.workflow, name: &name, handle, records: &records });
+        self.send_ended(telemetry, &held.definition.workflow, &name, &address, held.seq).await;
     }
 
     /// Sends the span of a run that agents are led through and that ended while it was driven.
@@ -50,8 +49,19 @@ impl Service {
         if workflow.root().interface.is_some() || !run.is_over() || !telemetry.follows(id.as_str()) {
             return;
         }
-        let Ok(records) = self.records(&Address::Stored(id.clone())).await else { return };
-        telemetry.send_ended(&LedRun { workflow, name: id.as_str(), handle: Some(id.as_str()), records: &records });
+        let address = Address::Stored(id.clone());
+        self.send_ended(telemetry, workflow, id.as_str(), &address, u64::MAX).await;
+    }
+
+    /// Sends what the record `seq` has ended. Another process may have appended further ones, and sends what they end.
+    async fn send_ended(&self, telemetry: &Telemetry, workflow: &Workflow, name: &str, address: &Address, seq: u64) {
+        let Ok(mut records) = self.records(address).await else { return };
+        records.retain(|record| record.seq <= seq);
+        let handle = match address {
+            Address::Stored(id) => Some(id.as_str()),
+            Address::Task(_) | Address::State(_) => None,
+        };
+        telemetry.send_ended(&LedRun { workflow, name, handle, records: &records });
     }
 }
 
@@ -60,5 +70,5 @@ fn has_ended(before: &Run, after: &Run) -> bool {
     let positions = |run: &Run| -> BTreeSet<(FramePath, u64)> {
         run.positions().into_iter().map(|(path, frame)| (path, frame.since)).collect()
     };
-    after.is_over() || !positions(before).is_subset(&positions(after))
+    !before.is_over() && !positions(before).is_subset(&positions(after))
 }

@@ -21,7 +21,6 @@ use crate::trace::{SpanId, TraceContext};
 const SENT_BACK: &str = "sent_back";
 /// The code of a check that does not hold.
 const NOT_HELD: &str = "not_held";
-
 /// The word for a question that the agent asked.
 const RAISED: &str = "raised";
 
@@ -89,6 +88,8 @@ struct Step {
     began: Timestamp,
     attempts: Vec<Attempt>,
     waits: Vec<Wait>,
+    /// Whether it ended by an event elsewhere, and had no outcome.
+    is_cancelled: bool,
 }
 
 /// The work up to a report, and its checks.
@@ -132,7 +133,7 @@ impl Steps<'_> {
                 None => self.run = Run::fold(std::slice::from_ref(change)),
             }
         }
-        self.compare(record.seq, at);
+        self.compare(record.seq, at, place_of(&record.event.what));
     }
 
     fn change(&mut self, at: Timestamp, change: &Change) {
@@ -176,7 +177,7 @@ impl Steps<'_> {
     }
 
     /// Ends the steps that were left, and begins those that were reached.
-    fn compare(&mut self, seq: u64, at: Timestamp) {
+    fn compare(&mut self, seq: u64, at: Timestamp, moved: Option<FramePath>) {
         let Some(run) = &self.run else { return };
         let mut here: BTreeMap<FramePath, (&WorkflowId, &NodeId)> = BTreeMap::new();
         for (path, frame) in run.positions() {
@@ -197,7 +198,10 @@ impl Steps<'_> {
         let gone: Vec<FramePath> =
             self.open.iter().filter(|(path, step)| left(path, step)).map(|(path, _)| path.clone()).collect();
         for path in gone {
-            self.ended.extend(self.open.remove(&path));
+            let Some(mut step) = self.open.remove(&path) else { continue };
+            let has_outcome = step.attempts.last().is_some_and(|attempt| attempt.reported.is_some());
+            step.is_cancelled = !has_outcome && moved.as_ref() != Some(&path);
+            self.ended.push(step);
         }
         for (path, (flow, node)) in here {
             self.open.entry(path.clone()).or_insert_with(|| Step {
@@ -208,6 +212,7 @@ impl Steps<'_> {
                 began: at,
                 attempts: vec![Attempt::of(at)],
                 waits: Vec::new(),
+                is_cancelled: false,
             });
         }
     }
@@ -269,13 +274,20 @@ impl Step {
         if self.attempts.len() > 1 {
             span = span.number("portolan.attempts", self.attempts.len() as u64);
         }
-        match self.attempts.last() {
-            Some(last) if last.reported.is_some() => {
-                let holds = last.checks.iter().all(|check| check.holds);
-                with_outcome(span, last).error((!holds).then_some(NOT_HELD))
-            }
-            _ => span.error(Some(CANCELLED)),
-        }
+        let Some(last) = self.attempts.last() else { return span };
+        let holds = last.checks.iter().all(|check| check.holds);
+        let cancelled = self.is_cancelled.then_some(CANCELLED);
+        with_outcome(span, last).error(cancelled.or((!holds).then_some(NOT_HELD)))
+    }
+}
+
+/// Returns the frame that an event is about. Branches that are tasks of their own are gathered at the root.
+fn place_of(event: &EventKind) -> Option<FramePath> {
+    match event {
+        EventKind::Reported { frame, .. } => Some(frame.clone()),
+        EventKind::Settled { effect, .. } => Some(effect.frame.clone()),
+        EventKind::Gathered { .. } => Some(FramePath::default()),
+        _ => None,
     }
 }
 

@@ -84,20 +84,31 @@ fn a_run_is_one_trace_of_its_steps_whoever_moves_it() {
 
 #[test]
 fn a_run_in_a_task_file_is_traced_alike() {
+    let traced = |open: fn(&World) -> Address| {
+        let collector = Collector::new(Vec::new());
+        let world = world(&collector);
+        let run = open(&world);
+        walk(&world, &run);
+        tree(&spans(&world, &collector)).replace(&format!(" portolan.run={run}"), "")
+    };
+    assert_eq!(traced(|world| world.begin("1", "traced")), traced(|world| world.open("traced")));
+}
+
+#[test]
+fn a_fork_whose_branches_are_tasks_of_their_own_is_no_failure() {
     let collector = Collector::new(Vec::new());
-    let world = world(&collector);
-    walk(&world, &world.begin("1", "traced"));
-    let found = spans(&world, &collector);
+    let mut world = World::with("forked", "start -> fork; fork -> a, b; a -> join; b -> join; join -> done");
+    let parent = world.begin("1", "forked");
+    for (name, branch) in [("2", "a"), ("3", "b")] {
+        let child = world.init(&world.child_init(name, "forked", "1", branch)).expect("the branch begins").address;
+        world.next(&child, "passed").expect("it reaches the join");
+    }
+    world.options.telemetry = sender(&collector, None);
+    assert_eq!(world.next(&parent, "passed").expect("it goes on").terminal, Some("success"));
     expect![[r#"
-        invoke_workflow traced  INTERNAL gen_ai.operation.name=invoke_workflow gen_ai.workflow.name=traced portolan.outcome=success
-          fix  INTERNAL portolan.node.kind=task portolan.flow=traced portolan.attempts=2 portolan.outcome=passed
-            attempt  INTERNAL ERROR portolan.attempt=1 error.type=sent_back portolan.outcome=passed
-              check ready  INTERNAL ERROR portolan.verdict=broken error.type=not_held
-            attempt  INTERNAL portolan.attempt=2 portolan.outcome=passed
-              check ready  INTERNAL portolan.verdict=held
-            wait  INTERNAL portolan.waits_for=raised
-          review  INTERNAL portolan.node.kind=task portolan.flow=traced portolan.outcome=passed
-    "#]].assert_eq(&tree(&found));
+        invoke_workflow forked  INTERNAL gen_ai.operation.name=invoke_workflow gen_ai.workflow.name=forked portolan.outcome=success
+          fork  INTERNAL portolan.node.kind=fork portolan.flow=forked
+    "#]].assert_eq(&tree(&spans(&world, &collector)));
 }
 
 #[test]
