@@ -6,8 +6,9 @@ use std::sync::Arc;
 use expect_test::expect;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use portolan_core::run::RaisedQuestion;
-use portolan_core::value::Outcome;
+use portolan_core::value::{Outcome, Timestamp};
 use portolan_runtime::carrier::Address;
+use portolan_runtime::clock::Clock;
 use portolan_runtime::service::{Act, Report, Request, View};
 use portolan_runtime::telemetry::Telemetry;
 
@@ -109,6 +110,42 @@ fn a_fork_whose_branches_are_tasks_of_their_own_is_no_failure() {
         invoke_workflow forked  INTERNAL gen_ai.operation.name=invoke_workflow gen_ai.workflow.name=forked portolan.outcome=success
           fork  INTERNAL portolan.node.kind=fork portolan.flow=forked
     "#]].assert_eq(&tree(&spans(&world, &collector)));
+}
+
+/// A question that answers itself after a second.
+const ASKS: &str = "
+id: asks
+version: 1.0.0
+title: Asks
+activities:
+  - id: work
+    name: Work
+    steps:
+      - id: ask
+        kind: checkpoint
+        message: Go on?
+        autoAdvanceMs: 1000
+        defaultOption: yes
+        options:
+          - { id: yes, label: Yes }
+";
+
+#[test]
+fn a_question_that_times_out_is_no_failure() {
+    let collector = Collector::new(Vec::new());
+    let mut world = World::new();
+    world.write(".flow/workflows/asks.yaml", ASKS);
+    world.options.telemetry = sender(&collector, None);
+    world.options.clock = Clock::Still(Timestamp(1_700_000_000_000));
+    let run = world.open("asks");
+    world.start(&run).expect("it starts");
+    world.options.clock = Clock::Still(Timestamp(1_700_000_001_000));
+    assert_eq!(world.current(&run).expect("it is there").terminal, Some("success"));
+    let found = spans(&world, &collector);
+    expect![[r#"
+        invoke_workflow asks  INTERNAL gen_ai.operation.name=invoke_workflow gen_ai.workflow.name=asks portolan.outcome=success portolan.run=RUN
+          work.ask  INTERNAL portolan.node.kind=checkpoint portolan.flow=asks
+    "#]].assert_eq(&tree(&found).replace(&run.to_string(), "RUN"));
 }
 
 #[test]
