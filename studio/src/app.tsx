@@ -74,11 +74,11 @@ function Screen({ route, project }: { route: Route; project: Project | null }) {
     case "try":
       return (
         <Suspense fallback={<Loading what="the form" />}>
-          <TryScreen route={route} onlyShows={project?.onlyShows ?? null} />
+          <TryScreen route={route} project={project} />
         </Suspense>
       );
     case "run":
-      return <RunScreen route={route} readOnly={(project?.onlyShows ?? null) !== null} />;
+      return <RunScreen route={route} readOnly={project === null || project.onlyShows !== null} />;
     case "compare":
       return (
         <Suspense fallback={<Loading what="the comparison" />}>

@@ -129,15 +129,36 @@ shows("a studio that only shows offers no edit and no save, and takes no answer"
   await page.getByText("The server was started with --read-only: nothing can be changed or answered here.").waitFor();
 });
 
-shows("a studio that only shows says why, and offers nothing that could only fail", async (page, showing, run, complaints) => {
-
+shows("a studio that only shows says why, and offers nothing that could only fail", async (page, showing, run) => {
   await page.goto(showing.at("/definition/small?node=work"));
   await page.locator(".node.selected").waitFor();
-  assert.match(await page.locator(".work-text").textContent(), /--read-only/);
+  await page.locator(".work-text", { hasText: "--read-only" }).waitFor();
   await page.goto(showing.at("/try/small"));
   await page.locator(".try-form").waitFor();
   assert.ok(await page.getByRole("button", { name: "Begin a run" }).isDisabled());
   await page.goto(showing.at(`/run/${run}@2`));
   await page.waitForSelector(".badge");
   for (const name of [/^Branch from this record/, /^Run again from/]) assert.equal(await page.getByRole("button", { name }).count(), 0, String(name));
+});
+
+shows("nothing false is said and nothing is offered before the page knows that it only shows", async (page, showing, run) => {
+  let answer;
+  const held = new Promise((release) => (answer = release));
+  await page.route(/\/api\/v1\/project$/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto(showing.at("/definition/small?node=work"));
+  await page.locator(".node.selected").waitFor();
+  assert.doesNotMatch(await page.locator(".work-text").textContent(), /catalogue/);
+  assert.equal(await page.locator("[data-form], .handle, .palette").count(), 0);
+  await page.goto(showing.at("/try/small"));
+  await page.locator(".try-form").waitFor();
+  assert.ok(await page.getByRole("button", { name: "Begin a run" }).isDisabled());
+  await page.goto(showing.at(`/run/${run}@2`));
+  await page.waitForSelector(".badge");
+  assert.equal(await page.getByRole("button", { name: /^Branch from this record/ }).count(), 0);
+  answer();
+  await page.goto(showing.at("/definition/small?node=work"));
+  await page.locator(".work-text", { hasText: "--read-only" }).waitFor();
 });

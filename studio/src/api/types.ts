@@ -279,7 +279,7 @@ export interface Definition extends Checked {
   name: string;
   description: string;
   dialect: Dialect;
-  source: string;
+  source: DefinitionEntry["source"];
   writable: boolean;
   revision: string;
   files: SourceFile[];

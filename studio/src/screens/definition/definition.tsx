@@ -50,7 +50,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const { folds, toggle } = useFolds();
   const { root } = route;
   const shape = useMemo(() => ({ root, ...folds }), [root, folds]);
-  const writable = definition.writable && onlyShows === null;
+  const { writable } = definition;
   const session = useSession(definition, shape, writable);
   const { document, state, checked, kept, theirs, run: carryOut } = session;
   const { problems } = checked.checked;
@@ -275,7 +275,7 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
   const syntax = sound ? null : (problems.find((problem) => problem.severity === "error") ?? null);
   const evaluation = useMemo(() => ({ id: definition.id, root, workflows: definition.roots.flatMap(({ id, name }) => [id, name]), files: () => document.files() }), [definition.id, definition.roots, root, document]);
   const forms = { definition, shown, problems, editable, run, evaluation, onPlace: (place: Jump) => setJump({ ...place }), onEdge: selectEdge, onOwn };
-  const limits = onlyShows ?? (!definition.writable ? `This definition belongs to the catalogue: it can be read here, not changed. \`portolan catalog copy ${definition.id}\` copies it into the project.` : !definition.editable ? "This dialect is edited as text: the graph follows." : null);
+  const limits = limitsOf(definition, onlyShows);
 
   return (
     <div className="workbench">
@@ -527,4 +527,11 @@ function Workbench({ route, definition, onlyShows, onSaved }: { route: Definitio
       )}
     </div>
   );
+}
+
+/** Why the definition, or its graph, cannot be changed here, if so. */
+function limitsOf({ id, source, writable, editable }: Definition, onlyShows: string | null): string | null {
+  if (source === "catalog") return `This definition belongs to the catalogue: it can be read here, not changed. \`portolan catalog copy ${id}\` copies it into the project.`;
+  if (!writable) return onlyShows;
+  return editable ? null : "This dialect is edited as text: the graph follows.";
 }

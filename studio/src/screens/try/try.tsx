@@ -2,7 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { get, post, segment, toApiError, type ApiError } from "../../api/client";
 import { openingOf, type Opening } from "../../api/opening";
 import { useResource } from "../../api/resource";
-import type { Checked, Definition, DefinitionEntry, RunEntry } from "../../api/types";
+import type { Checked, Definition, DefinitionEntry, Project, RunEntry } from "../../api/types";
 import { isKept } from "../../document/kept";
 import { stopsOf, toggled } from "../../graph/stops";
 import { GraphView } from "../../graph/view";
@@ -22,7 +22,7 @@ import { fieldsOf, namedFields } from "./schema";
 
 type TryRoute = Extract<Route, { screen: "try" }>;
 
-export function TryScreen({ route, onlyShows }: { route: TryRoute; onlyShows: string | null }) {
+export function TryScreen({ route, project }: { route: TryRoute; project: Project | null }) {
   const definition = useResource<Definition>(`definition ${route.id}`, (signal) => get(`/definitions/${segment(route.id)}`, signal));
   const list = useResource<{ definitions: DefinitionEntry[] }>("definitions", (signal) => get("/definitions", signal));
   const earlier = useResource<Opening>(route.from === null ? null : `opening ${route.from}`, (signal) => openingOf(route.from ?? "", signal));
@@ -31,7 +31,7 @@ export function TryScreen({ route, onlyShows }: { route: TryRoute; onlyShows: st
   if (!definition.data || !list.data || (route.from !== null && !earlier.data)) return <Loading what="the form" />;
   const led = list.data.definitions.find((entry) => entry.id === route.id)?.led ?? false;
   const root = definition.data.roots.find((entry) => entry.id === route.root)?.id ?? definition.data.roots[0]?.id ?? "";
-  return <TryForm key={root} route={route} root={root} definition={definition.data} led={led} earlier={earlier.data} onlyShows={onlyShows} />;
+  return <TryForm key={root} route={route} root={root} definition={definition.data} led={led} earlier={earlier.data} project={project} />;
 }
 
 /** What was filled in last, by definition and workflow, as long as the page is open. */
@@ -43,10 +43,11 @@ interface Props {
   definition: Definition;
   led: boolean;
   earlier: Opening | null;
-  onlyShows: string | null;
+  project: Project | null;
 }
 
-function TryForm({ route, root, definition, led, earlier, onlyShows }: Props) {
+function TryForm({ route, root, definition, led, earlier, project }: Props) {
+  const blocked = project === null || project.onlyShows !== null;
   const { id, roots } = definition;
   const known = roots.find((entry) => entry.id === root);
   const shape = useMemo<Shape>(() => ({ root: roots.length > 1 ? root : null, led, fields: fieldsOf(known?.input), asks: known?.asks ?? null }), [roots, root, led, known]);
@@ -85,7 +86,7 @@ function TryForm({ route, root, definition, led, earlier, onlyShows }: Props) {
 
   const begin = async (event?: React.FormEvent) => {
     event?.preventDefault();
-    if (sending || onlyShows !== null) return;
+    if (sending || blocked) return;
     setError(null);
     const wanted = requestOf(draft, shape);
     setProblems("problems" in wanted ? wanted.problems : {});
@@ -225,8 +226,8 @@ function TryForm({ route, root, definition, led, earlier, onlyShows }: Props) {
           </div>
           <footer className="try-foot">
             {error && <InlineFailure error={error} />}
-            {onlyShows !== null && <p className="hint">{onlyShows}</p>}
-            <button type="submit" className="button primary" disabled={sending || onlyShows !== null} title="Ctrl+Enter">
+            {project !== null && project.onlyShows !== null && <p className="hint">{project.onlyShows}</p>}
+            <button type="submit" className="button primary" disabled={sending || blocked} title="Ctrl+Enter">
               <Icon name="play" />
               {sending ? "Beginning…" : led ? "Begin a run" : "Run it"}
             </button>
