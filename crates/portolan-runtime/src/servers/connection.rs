@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use super::bounds;
 use super::error::said;
 use super::http::reason;
-use super::lists::{Offers, ReceivedList, Tool};
+use super::lists::{self, Offers, ReceivedList, Tool};
 use super::message::{TOO_LARGE, UNREADABLE, untyped};
 use super::notices::{Listener, Notices, OnProgress};
 #[cfg(unix)]
@@ -80,6 +80,7 @@ pub(super) struct Terms {
 
 impl Connection {
     pub(super) fn new(server: &str, parts: Parts) -> Connection {
+        lists::listen(parts.running.peer(), &parts.notices);
         Connection {
             server: server.to_owned(),
             peer: parts.running.peer().clone(),
@@ -115,10 +116,10 @@ impl Connection {
         capabilities.map_or((false, false), |all| (all.resources.is_some(), all.prompts.is_some()))
     }
 
-    /// Checks whether the server reports changes of its lists. In the revision without a handshake this would need a
-    /// subscription.
+    /// Checks whether the server reports changes of its lists.
     pub(super) fn tells_changes(&self) -> bool {
-        self.peer.peer_info().is_some_and(|info| info.protocol_version.has_initialize())
+        let info = self.peer.peer_info();
+        info.is_some_and(|info| info.protocol_version.has_initialize()) || self.notices.listens()
     }
 
     pub(super) fn about(&self) -> ServerAbout {

@@ -3,17 +3,18 @@
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::time::{Duration, Instant};
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url, redirect};
-use rmcp::service::ClientLifecycleMode;
+use rmcp::service::{ClientInitializeError, ClientLifecycleMode};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
 use rmcp::transport::worker::WorkerQuitReason;
 
 use super::bounds::BoundedClient;
 use super::connection::Parts;
-use super::open::{ConnectionAttempt, Fault, Refusal, Texts};
+use super::open::{ConnectionAttempt, Fault, Refusal, Texts, discovery};
 use super::sse::EventStream;
 use crate::http::{self, explained};
 
@@ -22,40 +23,58 @@ const HELP: &str = "check the `url` and the `headers` of its entry, and that the
 
 impl ConnectionAttempt<'_> {
     /// Connects over streamable HTTP. If that fails and the entry allows either, it tries the older transport.
-    pub(super) async fn http(
-        &self,
-        url: &str,
-        headers: &Texts,
-        either: bool,
-        mode: ClientLifecycleMode,
-    ) -> Result<Parts, Fault> {
-        let target = Target::new(url, headers)?;
-        let mut config = StreamableHttpClientTransportConfig::with_uri(target.url.as_str()).custom_headers(
-            target.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect::<HashMap<_, _>>(),
-        );
-        config.max_sse_event_size = self.options.max_message;
-        let transport = StreamableHttpClientTransport::with_client(BoundedClient(self.client()?), config);
-        match self.shake(transport, mode.clone()).await {
+    pub(super) async fn http(&self, url: &str, headers: &Texts, either: bool) -> Result<Parts, Fault> {
+        let (target, client, begun) = (Target::new(url, headers)?, self.client()?, Instant::now());
+        // A server of an older revision may never answer this greeting, so it gets only half of the time.
+        let refused = match self.streamable(&client, &target, discovery(), self.options.handshake_timeout / 2).await {
+            Ok(parts) => return Ok(parts),
+            Err(Refusal::Error(error)) if is_unreachable(&error) => return Err(Refusal::Error(error).fault()),
+            Err(refused) => refused,
+        };
+        let left = self.options.handshake_timeout.saturating_sub(begun.elapsed());
+        match self.streamable(&client, &target, ClientLifecycleMode::Initialize, left).await {
             Ok(parts) => Ok(parts),
-            Err(Refusal::Error(error)) if either => match self.older(target, mode).await {
-                Ok(parts) => Ok(parts),
-                // The error of the preferred transport is more useful.
-                Err(_older) => Err(Refusal::Error(error).fault()),
-            },
-            Err(refusal) => Err(refusal.fault()),
+            Err(refusal) => {
+                let is_error = matches!(refusal, Refusal::Error(_));
+                let fault = match refusal.fault() {
+                    // Of a server that knows no handshake, the answer to its own greeting says more.
+                    fault if fault.speaks_newer => return Err(refused.fault()),
+                    fault => fault,
+                };
+                // If both transports fail, the error of the preferred one is more useful.
+                match is_error && either {
+                    true => self.older(target).await.map_err(|_older| fault),
+                    false => Err(fault),
+                }
+            }
         }
     }
 
-    /// Connects over HTTP with server-sent events.
-    pub(super) async fn sse(&self, url: &str, headers: &Texts, mode: ClientLifecycleMode) -> Result<Parts, Fault> {
-        self.older(Target::new(url, headers)?, mode).await
+    async fn streamable(
+        &self,
+        client: &Client,
+        target: &Target,
+        mode: ClientLifecycleMode,
+        limit: Duration,
+    ) -> Result<Parts, Refusal> {
+        let headers = target.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
+        let mut config = StreamableHttpClientTransportConfig::with_uri(target.url.as_str())
+            .custom_headers(headers.collect::<HashMap<_, _>>());
+        config.max_sse_event_size = self.options.max_message;
+        let transport = StreamableHttpClientTransport::with_client(BoundedClient(client.clone()), config);
+        self.shake(transport, mode, limit).await
     }
 
-    async fn older(&self, target: Target, mode: ClientLifecycleMode) -> Result<Parts, Fault> {
+    /// Connects over HTTP with server-sent events, which no server of the newest revision uses.
+    pub(super) async fn sse(&self, url: &str, headers: &Texts) -> Result<Parts, Fault> {
+        self.older(Target::new(url, headers)?).await
+    }
+
+    async fn older(&self, target: Target) -> Result<Parts, Fault> {
         let (client, patience) = (self.client()?, self.options.handshake_timeout);
         let opened = EventStream::open(client, target.url, target.headers, self.intake(), patience).await;
         let stream = opened.map_err(|why| Fault::new(format!("cannot be reached ({why})"), HELP))?;
-        self.shake(stream, mode).await.map_err(Refusal::fault)
+        self.shake(stream, ClientLifecycleMode::Initialize, patience).await.map_err(Refusal::fault)
     }
 
     fn client(&self) -> Result<Client, Fault> {
@@ -109,14 +128,25 @@ impl Target {
     }
 }
 
-/// Returns why a transport failed. rmcp's own message lacks the cause of a failed request, and contains its address.
-pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
-    type HttpError = StreamableHttpError<reqwest::Error>;
-    let http = match error.downcast_ref::<WorkerQuitReason<HttpError>>() {
+type HttpError = StreamableHttpError<reqwest::Error>;
+
+/// Returns what failed below a transport, if that is known.
+fn http_error<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e HttpError> {
+    match error.downcast_ref::<WorkerQuitReason<HttpError>>() {
         Some(WorkerQuitReason::Fatal { error, .. }) => Some(error),
         _ => error.downcast_ref::<HttpError>(),
-    };
-    match http {
+    }
+}
+
+/// Checks whether a server was not even connected to, so that no other greeting can help.
+fn is_unreachable(error: &ClientInitializeError) -> bool {
+    let ClientInitializeError::TransportError { error, .. } = error else { return false };
+    matches!(http_error(error.error.as_ref()), Some(StreamableHttpError::Client(error)) if error.is_connect())
+}
+
+/// Returns why a transport failed. rmcp's own message lacks the cause of a failed request, and contains its address.
+pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
+    match http_error(error) {
         Some(StreamableHttpError::Client(error)) => explained(error),
         Some(other) => other.to_string(),
         None => error.to_string(),

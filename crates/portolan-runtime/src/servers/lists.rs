@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use rmcp::model::{
     ClientRequest, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest, ListToolsRequest,
-    PaginatedRequestParams,
+    PaginatedRequestParams, SubscriptionFilter,
 };
+use rmcp::{Peer, RoleClient};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::connection::{Connection, Terms};
+use super::notices::Notices;
 use super::{CallError, CallErrorKind};
 
 /// The maximum number of items of one list of one server.
@@ -95,9 +97,37 @@ const PROMPTS: Method = Method {
     request: |params| ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(params)),
 };
 
+/// Asks a server of the revision without a handshake to report the changes of its lists, as those with one do unasked. Ends
+/// with the connection. A server that cannot report the changes of all its lists is not asked: for those, the time counts
+/// that it gives with each list.
+pub(super) fn listen(peer: &Peer<RoleClient>, notices: &Arc<Notices>) {
+    let Some(wanted) = peer.peer_info().filter(|info| !info.protocol_version.has_initialize()).and_then(|info| {
+        let all = &info.capabilities;
+        let tools = all.tools.as_ref().map(|tools| tools.list_changed == Some(true));
+        let prompts = all.prompts.as_ref().map(|prompts| prompts.list_changed == Some(true));
+        let resources = all.resources.as_ref().map(|resources| resources.list_changed == Some(true));
+        let mut filter = SubscriptionFilter::new();
+        (filter.tools_list_changed, filter.prompts_list_changed, filter.resources_list_changed) =
+            (tools, prompts, resources);
+        let lists = [tools, prompts, resources];
+        (!lists.contains(&Some(false)) && lists.contains(&Some(true))).then_some(filter)
+    }) else {
+        return;
+    };
+    let (peer, notices) = (peer.clone(), Arc::clone(notices));
+    tokio::spawn(async move {
+        let Ok(mut changes) = peer.listen(wanted.clone()).await else { return };
+        if *changes.acknowledged() == wanted {
+            notices.listen(true);
+            while let Ok(Some(_counted)) = changes.next().await {}
+            notices.listen(false);
+        }
+    });
+}
+
 impl Connection {
-    /// Returns all pages of the list of tools. They are cached until the server reports a change, or, in the revision
-    /// without a handshake, for the time that the server gave.
+    /// Returns all pages of the list of tools. They are cached until the server reports a change, or, if it does not report
+    /// changes, for the time that it gave.
     pub(super) async fn tools(&self, limit: Duration) -> Result<Arc<[Tool]>, CallError> {
         let listing = async {
             let mut pages = Pages::of(self, limit);

@@ -4,7 +4,7 @@
 //! of order. Here it is taken from the transport, in the order in which the server wrote it.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::RoleClient;
@@ -41,12 +41,25 @@ pub(super) struct Listener(pub(super) OnProgress);
 pub(super) struct Notices {
     /// Counts the changes of the server's lists.
     changes: AtomicU64,
+    /// Whether the server was asked to report them, and does.
+    listens: AtomicBool,
     listeners: Mutex<BTreeMap<i64, Listener>>,
 }
 
 impl Notices {
     pub(super) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn listens(&self) -> bool {
+        self.listens.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the server reports changes, or does so no longer.
+    pub(super) fn listen(&self, listens: bool) {
+        self.listens.store(listens, Ordering::Relaxed);
+        // What was cached until the next report has no end any more, so it must not be used again.
+        self.changes.fetch_add(u64::from(!listens), Ordering::Relaxed);
     }
 
     fn listeners(&self) -> MutexGuard<'_, BTreeMap<i64, Listener>> {
@@ -80,6 +93,11 @@ impl Notices {
     fn received(&self, message: RxJsonRpcMessage<RoleClient>) -> Option<RxJsonRpcMessage<RoleClient>> {
         let JsonRpcMessage::Notification(notification) = message else { return Some(message) };
         match notification.notification {
+            // rmcp waits for these where changes are listened to.
+            ServerNotification::SubscriptionsAcknowledgedNotification(_)
+            | ServerNotification::CancelledNotification(_) => {
+                return Some(JsonRpcMessage::Notification(notification));
+            }
             ServerNotification::ProgressNotification(progress) => self.progressed(progress.params),
             ServerNotification::ToolListChangedNotification(_)
             | ServerNotification::ResourceListChangedNotification(_)

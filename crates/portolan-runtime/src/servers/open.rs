@@ -1,8 +1,9 @@
 //! Starts a server, or connects to one, up to the end of the handshake.
 //!
-//! The first attempt uses `initialize`, which all but the newest servers know, so that no server gets a request that it
-//! would not answer. If a server refuses it because it only speaks the revision without a handshake, the second attempt
-//! uses `server/discover`.
+//! A process is greeted with `initialize`, which all but the newest servers know, so that none gets a request that it would
+//! not answer. If it refuses because it only speaks the revision without a handshake, `server/discover` follows. Over HTTP the
+//! order is reversed, as that revision demands: each attempt is a request of its own there, and its servers want its
+//! headers in all of them.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -43,11 +44,7 @@ pub(super) async fn open(setup: &ServerSetup, options: &PoolOptions, grace: &Gra
     let stderr = Stderr::new(name, options.stderr_bytes, options.on_stderr.clone(), secrets);
     let (folder, confined) = (setup.folder.as_path(), is_confined(setup));
     let opening = ConnectionAttempt { folder, transport: &transport, confined, options, grace, stderr: &stderr };
-    let opened = match opening.greet(ClientLifecycleMode::Initialize).await {
-        Err(fault) if fault.speaks_newer => opening.greet(newer()).await,
-        opened => opened,
-    };
-    opened.map(|parts| Connection::new(name, parts)).map_err(|fault| {
+    opening.open().await.map(|parts| Connection::new(name, parts)).map_err(|fault| {
         let message = format!("server `{name}` {}", said(&stderr.redact(fault.what)));
         CallError::new(CallErrorKind::Start, name, message, fault.help).with_stderr(stderr.tail())
     })
@@ -64,7 +61,8 @@ fn is_confined(setup: &ServerSetup) -> bool {
     }
 }
 
-fn newer() -> ClientLifecycleMode {
+/// The greeting of the revision without a handshake.
+pub(super) fn discovery() -> ClientLifecycleMode {
     ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
 }
 
@@ -153,14 +151,18 @@ pub(super) struct ConnectionAttempt<'a> {
 }
 
 impl ConnectionAttempt<'_> {
-    async fn greet(&self, mode: ClientLifecycleMode) -> Result<Parts, Fault> {
+    async fn open(&self) -> Result<Parts, Fault> {
         match self.transport {
             Transport::Stdio { command, args, cwd, env } => {
-                self.process(command, args, cwd.as_deref(), env, mode).await
+                let greet = |mode| self.process(command, args, cwd.as_deref(), env, mode);
+                match greet(ClientLifecycleMode::Initialize).await {
+                    Err(fault) if fault.speaks_newer => greet(discovery()).await,
+                    opened => opened,
+                }
             }
-            Transport::Builtin(builtin) => self.builtin(builtin, mode).await,
-            Transport::Http { url, headers, either } => self.http(url, headers, *either, mode).await,
-            Transport::Sse { url, headers } => self.sse(url, headers, mode).await,
+            Transport::Builtin(builtin) => self.builtin(builtin).await,
+            Transport::Http { url, headers, either } => self.http(url, headers, *either).await,
+            Transport::Sse { url, headers } => self.sse(url, headers).await,
         }
     }
 
@@ -169,14 +171,19 @@ impl ConnectionAttempt<'_> {
     }
 
     /// Performs the handshake over an open transport.
-    pub(super) async fn shake<T>(&self, transport: T, mode: ClientLifecycleMode) -> Result<Parts, Refusal>
+    pub(super) async fn shake<T>(
+        &self,
+        transport: T,
+        mode: ClientLifecycleMode,
+        limit: Duration,
+    ) -> Result<Parts, Refusal>
     where
         T: rmcp::transport::Transport<RoleClient> + 'static,
     {
         let notices = Arc::default();
         let watched = WatchedTransport { transport, notices: Arc::clone(&notices) };
         let greeting = Face.serve_with_lifecycle(watched, mode);
-        match timeout(self.options.handshake_timeout, greeting).await {
+        match timeout(limit, greeting).await {
             Ok(Ok(running)) => Ok(Parts {
                 running,
                 #[cfg(unix)]
@@ -189,7 +196,7 @@ impl ConnectionAttempt<'_> {
         }
     }
 
-    async fn builtin(&self, builtin: &Builtin, mode: ClientLifecycleMode) -> Result<Parts, Fault> {
+    async fn builtin(&self, builtin: &Builtin) -> Result<Parts, Fault> {
         let server = builtin::Server::new(builtin, self.folder).map_err(|error| match builtin {
             Builtin::Filesystem { root } => Fault::new(
                 format!("cannot be started: `{root}` cannot be served ({error})"),
@@ -208,7 +215,8 @@ impl ConnectionAttempt<'_> {
         tokio::spawn(server.serve(reader, writer));
         let (hung_up, _nobody_listens) = tokio::sync::oneshot::channel();
         let lines = Lines::new(tokio::io::split(ours), self.intake(), hung_up);
-        self.shake(lines, mode).await.map_err(Refusal::fault)
+        let limit = self.options.handshake_timeout;
+        self.shake(lines, ClientLifecycleMode::Initialize, limit).await.map_err(Refusal::fault)
     }
 
     fn leads_outside(&self, builtin: &Builtin) -> Fault {
@@ -248,7 +256,7 @@ impl ConnectionAttempt<'_> {
         let started = started.map_err(|error| not_started(command, &error))?;
         let streams = (started.output, started.input);
         let lines = Lines::new(streams, self.intake(), started.hung_up);
-        match self.shake(lines, mode).await {
+        match self.shake(lines, mode, self.options.handshake_timeout).await {
             Ok(parts) => Ok(Parts { process: Some(started.process), ..parts }),
             Err(refusal) if refusal.is_hang_up() => match started.process.ended(POST_MORTEM).await {
                 Some(how) => {

@@ -201,3 +201,34 @@ fn a_server_that_never_answers_is_given_up() {
         assert_eq!(error.message, "server `s` did not complete the handshake within 500 ms");
     });
 }
+
+#[test]
+fn a_server_that_never_answers_the_newest_greeting_is_reached_by_the_older_one() {
+    block_on(async {
+        let web = Web::new(|request| match request.body["method"].as_str() {
+            Some("server/discover") => Answer::Silence,
+            _ => usual(request),
+        })
+        .await;
+        let options = PoolOptions { handshake_timeout: Duration::from_secs(2), ..PoolOptions::default() };
+        let world = web.world_with(http, options);
+        world.call("echo", nothing()).await.expect("it answers");
+    });
+}
+
+#[test]
+fn of_a_server_without_a_handshake_the_answer_to_its_own_greeting_is_told() {
+    block_on(async {
+        let web = Web::new(|request| {
+            let (code, message) = match request.body["method"].as_str() {
+                Some("server/discover") => (-32021, "elicitation is wanted"),
+                _ => (-32601, "no such method"),
+            };
+            let error = json!({"code": code, "message": message});
+            Answer::json(&json!({"jsonrpc": "2.0", "id": request.body["id"], "error": error}))
+        })
+        .await;
+        let error = web.world(http).call("echo", nothing()).await.expect_err("it wants more");
+        assert_eq!(error.message, "server `s` refused the handshake: elicitation is wanted (-32021)");
+    });
+}

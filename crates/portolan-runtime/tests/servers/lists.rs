@@ -1,13 +1,14 @@
 //! What servers tell about themselves and their tools.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use portolan_core::graph::Transport;
-use portolan_runtime::servers::CallErrorKind;
+use portolan_runtime::servers::{CallErrorKind, Tool};
 use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::support::{World, block_on, told, world};
-use crate::web::{Answer, Request, Web, reply};
+use crate::web::{Answer, Request, Web, event, reply};
 
 #[test]
 fn all_pages_are_listed_once_until_the_list_changes() {
@@ -84,10 +85,7 @@ fn answer(request: &Request, good_for: &Value) -> Answer {
             let error = json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"]}});
             return Answer::json(&json!({"jsonrpc": "2.0", "id": request.body["id"], "error": error}));
         }
-        Some("server/discover") => json!({
-            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0,
-            "cacheScope": "private", "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "n", "version": "1"}},
-        }),
+        Some("server/discover") => discovered(),
         Some("tools/list") => {
             let nth = request.body["params"]["cursor"].as_str().map_or(0, |at| at.parse().expect("one of ours"));
             let tool = json!({"name": format!("tool-{nth}"), "inputSchema": {"type": "object"}});
@@ -101,6 +99,13 @@ fn answer(request: &Request, good_for: &Value) -> Answer {
         _ => return Answer::status(405),
     };
     Answer::json(&reply(request, result))
+}
+
+fn discovered() -> Value {
+    json!({
+        "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0,
+        "cacheScope": "private", "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "n", "version": "1"}},
+    })
 }
 
 /// How many pages were asked for so far, and not counted yet.
@@ -133,5 +138,101 @@ fn a_list_is_asked_for_again_when_the_time_is_up_that_it_was_good_for() {
         let (_, world) = newer(json!([u64::MAX])).await;
         world.servers.tools("s").await.expect("a time without an end is one, too");
         world.servers.tools("s").await.expect("a list");
+    });
+}
+
+/// A server of the revision without a handshake that reports the changes of `announced`, if that is accepted.
+struct Reporting {
+    web: Web,
+    world: World,
+    streams: Arc<Mutex<Vec<UnboundedSender<String>>>>,
+}
+
+impl Reporting {
+    async fn new(announced: Value, accepted: Value) -> Reporting {
+        let streams: Arc<Mutex<Vec<UnboundedSender<String>>>> = Arc::default();
+        let opened = Arc::clone(&streams);
+        let web = Web::new(move |request| match request.body["method"].as_str() {
+            Some("server/discover") => {
+                let mut result = discovered();
+                result["capabilities"] = announced.clone();
+                Answer::json(&reply(request, result))
+            }
+            Some("subscriptions/listen") => {
+                let (stream, events) = unbounded_channel();
+                let id = json!({"io.modelcontextprotocol/subscriptionId": request.body["id"]});
+                let params = json!({"notifications": accepted, "_meta": id});
+                let method = "notifications/subscriptions/acknowledged";
+                let told = json!({"jsonrpc": "2.0", "method": method, "params": params});
+                stream.send(event(&told)).expect("the other end is here");
+                opened.lock().expect("nobody panics").push(stream);
+                Answer::Events(events)
+            }
+            _ => answer(request, &json!([0])),
+        })
+        .await;
+        let world = web.world(|url| Transport::Http { url, headers: Default::default(), either: false });
+        Reporting { web, world, streams }
+    }
+
+    async fn list(&self) -> Arc<[Tool]> {
+        self.world.servers.tools("s").await.expect("a list")
+    }
+
+    /// Lists until a list is kept, or until it is not.
+    async fn until(&self, is_kept: bool) -> Arc<[Tool]> {
+        loop {
+            let (one, other) = (self.list().await, self.list().await);
+            if Arc::ptr_eq(&one, &other) == is_kept {
+                return other;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[test]
+fn a_server_without_a_handshake_is_asked_to_report_changes_of_its_lists() {
+    block_on(async {
+        let all = json!({"tools": {"listChanged": true}, "prompts": {"listChanged": true}});
+        let mut server = Reporting::new(all, json!({"toolsListChanged": true, "promptsListChanged": true})).await;
+        let asked = server.list().await;
+        let listening = server.web.sees(|request| request.body["method"] == "subscriptions/listen").await;
+        let wanted = json!({"toolsListChanged": true, "promptsListChanged": true});
+        assert_eq!(listening.body["params"]["notifications"], wanted);
+        // The list is good for no time, and is kept as long as the server reports.
+        let kept = server.until(true).await;
+        assert_eq!(kept, asked);
+        let id = json!({"io.modelcontextprotocol/subscriptionId": listening.body["id"]});
+        let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {"_meta": id}});
+        server.streams.lock().expect("nobody panics")[0].send(event(&changed)).expect("it is read");
+        while Arc::ptr_eq(&kept, &server.list().await) {
+            tokio::task::yield_now().await;
+        }
+        server.until(true).await;
+        server.streams.lock().expect("nobody panics").clear();
+        server.until(false).await;
+    });
+}
+
+#[test]
+fn a_list_whose_changes_are_not_reported_is_good_for_the_time_that_was_given() {
+    block_on(async {
+        let (tools, both) =
+            (json!({"listChanged": true}), json!({"toolsListChanged": true, "promptsListChanged": true}));
+        // The changes of the prompts cannot be reported: nothing is asked for.
+        let mut server = Reporting::new(json!({"tools": tools, "prompts": {}}), both).await;
+        server.until(false).await;
+        server.until(false).await;
+        assert!(server.web.seen().iter().all(|request| request.body["method"] != "subscriptions/listen"));
+        // Only some of what was asked for is reported.
+        let announced = json!({"tools": tools, "prompts": tools});
+        let mut server = Reporting::new(announced, json!({"toolsListChanged": true})).await;
+        server.list().await;
+        server.web.sees(|request| request.body["method"] == "subscriptions/listen").await;
+        // It is given up.
+        let stream = server.streams.lock().expect("nobody panics").pop().expect("it was opened");
+        stream.closed().await;
+        server.until(false).await;
     });
 }

@@ -119,7 +119,12 @@ async fn serve(stream: TcpStream, handler: Handler, tell: mpsc::UnboundedSender<
     // A client that has seen enough goes away.
     let _gone = stream.write_all(&[head.as_bytes(), &body].concat()).await;
     if let Some(mut events) = events {
-        while let Some(event) = events.recv().await {
+        loop {
+            let event = tokio::select! {
+                event = events.recv() => event,
+                _gone = stream.read_u8() => return,
+            };
+            let Some(event) = event else { break };
             if stream.write_all(event.as_bytes()).await.is_err() {
                 return;
             }

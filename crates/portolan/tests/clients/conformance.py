@@ -1,10 +1,11 @@
-"""Holds the MCP server against the official conformance suite and the official Inspector, both from npm.
+"""Holds the MCP server and the MCP client against the official conformance suite and the official Inspector, both from npm.
 
     python3 crates/portolan/tests/clients/conformance.py target/debug/portolan
 
 The suite calls tools, prompts and resources by names of its own: `portolan serve --conformance` has them, behind the
-product's transport and dispatch. All required scenarios of two revisions must pass, without expected failures. The Inspector
-lists the product's own tools strictly, over HTTP and standard input and output, in both eras.
+product's transport and dispatch. All required scenarios of two revisions must pass, without expected failures. As a client,
+`portolan gate` stands before the suite's servers (`conformance_client.py`). The Inspector lists the product's own tools
+strictly, over HTTP and standard input and output, in both eras.
 
 Exit code 0: all went well, or the suite cannot be installed, which is said; 1: something failed, and it says what.
 """
@@ -23,6 +24,15 @@ from pathlib import Path
 PACKAGES = ["node@22", "@modelcontextprotocol/conformance@0.2.0-alpha.12", "@modelcontextprotocol/inspector@2.12.0"]
 REVISIONS = ["2026-07-28", "2025-11-25"]
 ERAS = ["modern", "legacy"]
+# The client scenarios, except for those about OAuth (credentials are headers of an entry), and about questions of a server
+# to its user (none is passed on: `elicitation-sep1034-client-defaults`, `sep-2322-client-request-state`).
+CLIENT_SCENARIOS = {
+    "2026-07-28": [
+        "tools_call", "request-metadata", "http-standard-headers", "http-custom-headers", "http-invalid-tool-headers",
+        "json-schema-ref-no-deref", "json-schema-2020-12-preservation",
+    ],
+    "2025-11-25": ["initialize", "tools_call", "sse-retry", "json-schema-2020-12-preservation"],
+}  # fmt: skip
 MOST_SECONDS = 300
 
 
@@ -74,6 +84,16 @@ def suite(programs, program, project, environment):
             print(f"conformance {revision}: every required scenario passes ({total[-1]}, extensions included)")
 
 
+def client(programs, program, project, environment):
+    itself = Path(__file__).with_name("conformance_client.py").resolve()
+    for revision, scenarios in CLIENT_SCENARIOS.items():
+        for scenario in scenarios:
+            words = ["client", "--command", f"{sys.executable} {itself} {program}", "--scenario", scenario]
+            done = run([programs / "conformance", *words, "--spec-version", revision], project, environment)
+            assert done.returncode == 0, f"{scenario}, {revision}:\n{done.stdout}{done.stderr}"
+        print(f"conformance {revision}: {len(scenarios)} client scenarios pass")
+
+
 def inspector(programs, program, project, environment):
     listing = ["--method", "tools/list", "--strict", "--format", "json"]
     with serving(program, project, environment) as address:
@@ -105,6 +125,7 @@ def main():
                 "PORTOLAN_DATA_DIR": str(folder / "person"), "MCP_INSPECTOR_SECRET_STORE": "memory",
             }  # fmt: skip
             suite(programs, program, project, environment)
+            client(programs, program, project, environment)
             inspector(programs, program, project, environment)
 
 
