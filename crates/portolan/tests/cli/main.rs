@@ -28,6 +28,7 @@ mod imports;
 mod init;
 mod install;
 mod killed;
+mod malformed;
 mod merge_gate;
 mod misuse;
 mod original;

@@ -41,8 +41,13 @@ impl Answer {
 }
 
 /// Starts a server, and returns it with what it prints first, which is an object.
-pub(crate) fn started(mut command: Command) -> (Child, Value) {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+pub(crate) fn started(command: Command) -> (Child, Value) {
+    started_with(command, Stdio::null())
+}
+
+/// The same, with its standard error.
+pub(crate) fn started_with(mut command: Command, stderr: Stdio) -> (Child, Value) {
+    let mut child = command.stdout(Stdio::piped()).stderr(stderr).spawn().expect("it starts");
     let mut out: BufReader<ChildStdout> = BufReader::new(child.stdout.take().expect("it is piped"));
     let mut said = String::new();
     while !said.ends_with("}\n") {
