@@ -188,6 +188,13 @@ impl State {
         tool.strip_prefix(RUN)
     }
 
+    /// Returns the servers of its tools, each with the place of the tool's name. A tool without a server is a workflow, or is
+    /// registered by the embedding program.
+    pub fn servers(&self) -> impl Iterator<Item = (&str, Span)> {
+        let of_server = self.tools.iter().filter(|tool| State::workflow_of(&tool.value).is_none());
+        of_server.filter_map(|tool| Some((tool.value.split_once('/')?.0, tool.span)))
+    }
+
     /// Returns the outcome that leaves a state along the branch called `name`. A branch that is called like an outcome
     /// of all nodes gets a prefix.
     ///

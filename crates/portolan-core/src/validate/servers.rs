@@ -2,11 +2,12 @@
 //! from the definition, others from the user's own file.
 
 use crate::diagnostic::{Code, Diagnostic, clip, list};
-use crate::graph::{Graph, Kind};
+use crate::graph::{Graph, Kind, Node};
+use crate::source::Span;
 
 pub(super) const CODES: &[Code] = &[Code {
     code: "unknown-server",
-    what: "A node calls a tool on a server that is not defined.",
+    what: "A node calls a tool on a server that is not defined, or lets a model call it.",
     fix: "Define the server under `mcpServers`, or name a file that defines it with `--mcp`.",
 }];
 
@@ -16,9 +17,7 @@ const MAX_GUESSES: usize = 500;
 /// Reports calls on servers that are not among `known`.
 pub fn servers(graph: &Graph, known: &[&str]) -> Vec<Diagnostic> {
     let mut faults = Vec::new();
-    for node in &graph.nodes {
-        let Kind::Call(call) = &node.kind else { continue };
-        let name = call.server.value.as_str();
+    for (node, calls, name, span) in graph.nodes.iter().flat_map(called) {
         let unread = graph.settings.unread_servers.contains(name);
         if known.contains(&name) || unread {
             continue;
@@ -27,10 +26,22 @@ pub fn servers(graph: &Graph, known: &[&str]) -> Vec<Diagnostic> {
             [] => "define it under `mcpServers`, or name a file that does with `--mcp`".to_owned(),
             known => format!("define it under `mcpServers` or in the file of `--mcp`; there are {}", list(known)),
         };
-        let message = format!("`{}` calls a tool on the server `{}`, which is not defined", node.id, clip(name));
-        let fault = Diagnostic::error("unknown-server", message).at(call.server.span).help(help);
+        let message = format!("`{}` {calls} a tool on the server `{}`, which is not defined", node.id, clip(name));
+        let fault = Diagnostic::error("unknown-server", message).at(span).help(help);
         let guessed = faults.len() < MAX_GUESSES;
         faults.push(if guessed { fault.did_you_mean(name, known.iter().copied()) } else { fault });
     }
     faults
+}
+
+/// Returns the servers that a node names, each with what it does with their tools.
+fn called(node: &Node) -> Vec<(&Node, &'static str, &str, Span)> {
+    match &node.kind {
+        Kind::Call(call) => vec![(node, "calls", call.server.value.as_str(), call.server.span)],
+        Kind::State(state) => {
+            let named = state.servers().map(|(server, span)| (node, "lets a model call", server, span));
+            named.collect()
+        }
+        _ => Vec::new(),
+    }
 }

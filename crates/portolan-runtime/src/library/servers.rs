@@ -72,8 +72,15 @@ pub fn servers_of(definition: &Definition, folder: &Path, project: &Path) -> Vec
 /// Adds built-in servers for names that no file defines.
 pub(super) fn add_builtins<'k>(kinds: impl Iterator<Item = &'k Kind>, project: &Path, setups: &mut Vec<ServerSetup>) {
     for kind in kinds {
-        let Kind::Call(call) = kind else { continue };
-        ServerSetup::builtin(&call.server, project).into_iter().for_each(|setup| setup.add(setups));
+        let names: Vec<Spanned<String>> = match kind {
+            Kind::Call(call) => vec![call.server.clone()],
+            Kind::State(state) => {
+                state.servers().map(|(name, span)| Spanned { value: name.to_owned(), span }).collect()
+            }
+            _ => continue,
+        };
+        let builtin = names.iter().filter_map(|name| ServerSetup::builtin(name, project));
+        builtin.for_each(|setup| setup.add(setups));
     }
 }
 

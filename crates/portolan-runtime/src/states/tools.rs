@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::Functions;
 use crate::clock::Clock;
+use crate::servers::CallErrorKind;
 use crate::tools::Tools;
 
 /// The available tools.
@@ -64,7 +65,8 @@ async fn of_server(name: &str, (server, tool): (&str, &str), tools: &Tools) -> R
     let listed = listed.map_err(|error| ModelError {
         code: error.code.to_owned(),
         message: format!("{}; {}", error.message, error.help),
-        may_pass: true,
+        // Which servers there are does not change during a run.
+        may_pass: !matches!(error.kind, CallErrorKind::UnknownServer | CallErrorKind::Disabled),
         retry_after_ms: None,
     })?;
     let found = listed.iter().find(|listed| listed.name == tool);
