@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use portolan_core::chat::{ModelAnswer, ModelError};
 use portolan_core::engine::EffectKind;
 use portolan_core::run::{Completion, EffectId, EffectResult, EventKind, Reply, ToolCallResult, Verdict};
 use portolan_core::value::WorkflowId;
@@ -49,6 +50,25 @@ pub(crate) fn server_started(server: &str, began: Instant, code: Option<&str>) {
     }
 }
 
+/// Reports that a server has answered a request, or that it failed: then there is a code. A request that was cancelled is
+/// not reported.
+pub(crate) fn server_answered(server: &str, request: (&str, Option<&str>), began: Instant, code: Option<&str>) {
+    let ((method, tool), took_ms) = (request, millis(began));
+    debug!(target: "portolan::server", server, method, tool, took_ms, code, "request answered");
+}
+
+/// Reports that a provider's model has answered a request, or that it failed: then there is a code.
+pub(crate) fn model_answered(
+    (provider, model): (&str, &str),
+    began: Instant,
+    answer: &Result<ModelAnswer, ModelError>,
+) {
+    let usage = answer.as_ref().map(|answer| answer.usage).unwrap_or_default();
+    let (input_tokens, output_tokens) = (usage.input, usage.output);
+    let (took_ms, code) = (millis(began), answer.as_ref().err().map(|failure| failure.code.as_str()));
+    debug!(target: "portolan::model", provider, model, took_ms, input_tokens, output_tokens, code, "model answered");
+}
+
 /// An effect that is being performed.
 pub(crate) struct EffectTimer {
     id: EffectId,
@@ -67,8 +87,9 @@ impl EffectTimer {
     }
 }
 
-fn millis(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+/// Returns the milliseconds since a moment, with those of a microsecond as their fraction.
+fn millis(since: Instant) -> f64 {
+    (since.elapsed().as_secs_f64() * 1e6).round() / 1e3
 }
 
 /// Returns the name of an event, in one word.

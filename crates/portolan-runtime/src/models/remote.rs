@@ -1,6 +1,7 @@
 //! A model of a provider, called over HTTP.
 
 use std::fmt;
+use std::time::Instant;
 
 use portolan_core::chat::{ModelAnswer, ModelError};
 use reqwest::header::{ACCEPT, HeaderMap, HeaderName, HeaderValue};
@@ -13,6 +14,7 @@ use super::key::{Place, base_variable, place};
 use super::providers::{Protocol, Provider};
 use super::{AnswerFuture, Model, ModelQuestion, ModelSetup, OpenError, Sink, anthropic, openai};
 use crate::http::{Data, Events};
+use crate::logging;
 
 /// The maximum size of a stream's event in bytes.
 const MAX_EVENT_BYTES: usize = 1 << 20;
@@ -193,9 +195,11 @@ impl Model for RemoteModel {
 
     fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> AnswerFuture<'a> {
         Box::pin(async move {
-            let whole = self.limits.whole;
+            let (whole, began) = (self.limits.whole, Instant::now());
             let asked = tokio::time::timeout(whole, self.asked(question, sink));
-            asked.await.unwrap_or_else(|_elapsed| Err(self.speaker.too_slow(whole)))
+            let answer = asked.await.unwrap_or_else(|_elapsed| Err(self.speaker.too_slow(whole)));
+            logging::model_answered((self.speaker.provider, &self.speaker.model), began, &answer);
+            answer
         })
     }
 }

@@ -45,6 +45,8 @@ use tokio::time::{Instant, timeout};
 use connection::{Connection, Terms};
 use slot::Slot;
 
+use crate::logging;
+
 pub use crate::library::ServerSetup;
 pub use error::{CallError, CallErrorKind};
 pub use lists::{Offers, Tool};
@@ -200,7 +202,18 @@ impl Servers {
 
     /// Calls a tool and returns the `tools/call` result as the server wrote it. Dropping the future cancels the call.
     pub async fn call(&self, call: ToolCall<'_>) -> Result<Value, CallError> {
-        let began = Instant::now();
+        let (began, server, tool) = (Instant::now(), call.server, call.tool);
+        let result = self.result_of_call(call, began).await;
+        let code = match &result {
+            Ok(result) if result["isError"] == true => Some("tool_error"),
+            Ok(_) => None,
+            Err(error) => Some(error.code),
+        };
+        logging::server_answered(server, ("tools/call", Some(tool)), began.into_std(), code);
+        result
+    }
+
+    async fn result_of_call(&self, call: ToolCall<'_>, began: Instant) -> Result<Value, CallError> {
         let connection = match call.in_all {
             None => self.connection(call.server).await?,
             Some(limit) => match timeout(limit, self.connection(call.server)).await {
@@ -219,10 +232,22 @@ impl Servers {
     /// Requests what a server offers besides tools, and returns the result as the server wrote it. Dropping the future
     /// cancels the request.
     pub async fn request(&self, request: OfferRequest<'_>) -> Result<Value, CallError> {
-        let connection = self.connection(request.server).await?;
+        let (began, server) = (Instant::now(), request.server);
         let (what, wanted) = request.wanted.request();
+        let method = wanted.method().to_owned();
         let terms = Terms { meta: request.meta, limit: request.timeout, progress: request.progress };
-        complete(&connection, &what, connection.request(&what, wanted, terms).await?)
+        let result = async {
+            let connection = self.connection(server).await?;
+            complete(&connection, &what, connection.request(&what, wanted, terms).await?)
+        };
+        let result = result.await;
+        logging::server_answered(
+            server,
+            (&method, None),
+            began.into_std(),
+            result.as_ref().err().map(|error| error.code),
+        );
+        result
     }
 
     /// Returns the tools of a server. They are cached until the server reports a change, or, if it does not report

@@ -21,7 +21,7 @@ use similar::TextDiff;
 use super::output::{safe, table};
 use super::serve::{GRACE, HttpArgs, LogArgs, greet, named, over_http, tell};
 use super::{Common, Exit, person};
-use crate::mcp;
+use crate::mcp::{self, Metrics};
 
 /// Offer the tools of other MCP servers, and judge each call.
 ///
@@ -180,7 +180,8 @@ pub(super) fn run(args: &Gate, common: &Common) -> anyhow::Result<Exit> {
 fn serve(args: &Serve, common: &Common) -> anyhow::Result<Exit> {
     let address = args.over_http.address()?;
     let output = common.output();
-    let notes = args.log.notes();
+    let metrics = Metrics::new();
+    let notes = args.log.notes(address.map(|_| metrics.events()));
     let options = Options { is_remote: address.is_some(), is_gateway: true, ..common.options()? };
     let service = Arc::new(Service::new(options)?);
     let file = args.mcp.as_deref().expect("clap requires it");
@@ -219,7 +220,9 @@ fn serve(args: &Serve, common: &Common) -> anyhow::Result<Exit> {
     }
     sets.push(named("gate", mcp::gateway(Arc::clone(&service), Arc::new(gateway))));
     match address {
-        Some(address) => over_http(mcp::Content::Project(service, sets), address, &args.over_http, None, &output)?,
+        Some(address) => {
+            over_http(mcp::Content::Project(service, sets), address, &args.over_http, None, metrics, &output)?
+        }
         None => {
             greet(&output);
             mcp::serve(sets.into_iter().map(|set| set.tools).collect())?;

@@ -23,7 +23,7 @@ use super::check::{drawn, files_at, refuse, refuse_denied, refuse_files};
 use super::output::{Output, one_line};
 use super::runs::person;
 use super::{Common, Denial, Exit, HumanArg, Leniency};
-use crate::mcp::{self, News};
+use crate::mcp::{self, Metrics, News};
 use crate::web::StudioSettings;
 
 pub(super) use http::{HttpArgs, serve as over_http};
@@ -121,7 +121,8 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     }
     let has = |set| toolsets.contains(&set);
     let output = common.output();
-    let notes = args.log.notes();
+    let metrics = Metrics::new();
+    let notes = args.log.notes(address.map(|_| metrics.events()));
     let options = Options { definitions: files.led, ..args.options(common.options()?) };
     let service = Arc::new(Service::new(options)?);
     // Definitions on the command line must be sound before a client connects.
@@ -162,7 +163,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     match address {
         Some(address) => {
             let page = args.studio.then(|| page(&service));
-            http::serve(mcp::Content::Project(service, sets), address, &args.over_http, page, &output)?;
+            http::serve(mcp::Content::Project(service, sets), address, &args.over_http, page, metrics, &output)?;
         }
         None => {
             greet(&output);

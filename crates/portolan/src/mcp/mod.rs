@@ -37,7 +37,9 @@ pub(crate) use gates::tools as gates_tools;
 pub(crate) use gates::{Tell, serving as gates};
 pub(crate) use gateway::serving as gateway;
 pub(crate) use graph::{News, Notes, awaited, serving as graph};
-pub(crate) use http::{Content, MakeProject, NamedTools, PATH as HTTP_PATH, ProjectFolder, serve as serve_http};
+pub(crate) use http::{
+    Content, EventMetrics, MakeProject, Metrics, NamedTools, PATH as HTTP_PATH, ProjectFolder, serve as serve_http,
+};
 #[cfg(test)]
 pub(crate) use navigate::tools as navigate_tools;
 pub(crate) use navigate::{Profile, serving as navigate};

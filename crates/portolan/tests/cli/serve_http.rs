@@ -9,6 +9,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use crate::fifo::Fifo;
+use crate::provider::{FakeProvider, Said, Turn};
 use crate::served::{Answer, Served, port_of, started};
 use crate::support::{Project, checked};
 
@@ -191,9 +192,6 @@ fn calls_and_refusals_are_counted() {
     assert_eq!(verdict(&without), "401 no_token");
     let metrics = server.with("GET", "/metrics", &[("Host", &host), ("Authorization", &bearer)], "");
     assert_eq!(metrics.header("content-type"), Some("application/openmetrics-text; version=1.0.0; charset=utf-8"));
-    let shown = |line: &&str| line.contains("_count{") || line.starts_with("portolan_") || line.contains("EOF");
-    let mut lines: Vec<&str> = metrics.body.lines().filter(shown).collect();
-    lines.sort_unstable();
     expect![[r##"
         # EOF
         mcp_server_operation_duration_seconds_count{mcp_method_name="tools/call",gen_ai_tool_name="Init",error_type=""} 1
@@ -204,7 +202,33 @@ fn calls_and_refusals_are_counted() {
         portolan_runs_open 1
         portolan_runs_waiting 0
         portolan_sessions 0
-        portolan_sessions_suspended 0"##]].assert_eq(&lines.join("\n"));
+        portolan_sessions_suspended 0"##]].assert_eq(&counts(&metrics));
+}
+
+/// What metrics count, without the times.
+fn counts(metrics: &Answer) -> String {
+    let has_time = |line: &&str| line.contains("_bucket{") || (line.contains("_seconds_sum{"));
+    let mut lines: Vec<&str> =
+        metrics.body.lines().filter(|line| !line.starts_with("# ") || *line == "# EOF").collect();
+    lines.retain(|line| !has_time(line));
+    lines.sort_unstable();
+    lines.join("\n")
+}
+
+#[test]
+fn moves_effects_and_requests_to_servers_and_models_are_counted() {
+    let project = Project::new();
+    let states = "objective: all of it\nstates:\n  work:\n    objective: Write a text\n    is_final: true\n    tools: [echo/echo]\n";
+    project.write("w.yaml", states);
+    let call = Said::default().calling("c", "echo_echo", r#"{"text": "x"}"#);
+    let provider = FakeProvider::new([Turn::Says(call), Turn::Says(Said::text("done"))]);
+    let model = format!("openai:m@{}/v1", provider.origin);
+    let server = Served::over_http(&project, &["w.yaml", "--toolset", "graph", "--model", &model]);
+    let called = server.call("w", &json!({}));
+    assert!(called.body.contains("done"), "{}", called.body);
+    let (host, bearer) = (server.host(), server.bearer());
+    let metrics = server.with("GET", "/metrics", &[("Host", &host), ("Authorization", &bearer)], "");
+    expect![[r##""##]].assert_eq(&counts(&metrics));
 }
 
 #[test]

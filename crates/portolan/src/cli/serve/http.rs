@@ -17,7 +17,7 @@ use crate::http::oauth::OAuth;
 use crate::http::project_path::PROJECTS;
 use crate::http::tokens::TokenFile;
 use crate::http::{Access, Holders, Listeners, random_token, tls, write_private};
-use crate::mcp::{self, Content};
+use crate::mcp::{self, Content, Metrics};
 use crate::web::{self, StudioSettings};
 
 /// The file in `.portolan` with the token. It is kept, so that clients need to be configured once.
@@ -188,6 +188,7 @@ pub(in crate::cli) fn serve(
     address: SocketAddr,
     args: &HttpArgs,
     page: Option<StudioSettings>,
+    metrics: Metrics,
     output: &Output,
 ) -> anyhow::Result<()> {
     let tls = match args.tls.as_slice() {
@@ -216,7 +217,7 @@ pub(in crate::cli) fn serve(
             listeners = listeners.encrypted(config);
         }
         let access = Access::new(args.scheme(), bound.port(), admission.holders).at(args.addresses(bound));
-        mcp::serve_http(content, listeners, access, beside).await
+        mcp::serve_http(content, listeners, access, beside, metrics).await
     })?;
     // Work that does not end must not delay the process.
     runtime.shutdown_background();

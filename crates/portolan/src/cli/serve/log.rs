@@ -6,10 +6,10 @@ use clap::{Args, ValueEnum};
 use tracing::Level;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
-use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::layer::{Layer, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::mcp::Notes;
+use crate::mcp::{EventMetrics, Notes};
 
 #[derive(Args)]
 pub(in crate::cli) struct LogArgs {
@@ -26,15 +26,24 @@ enum LogForm {
 }
 
 impl LogArgs {
-    /// Returns the notes of a server. If a log was asked for, they and all events are written as its lines.
-    pub(in crate::cli) fn notes(&self) -> Notes {
-        let Some(LogForm::Json) = self.log else { return Notes::to(io::stderr()) };
-        let notes = Notes::logged(io::stderr());
-        let lines = Lines(notes.clone());
-        // Events of libraries may contain messages of clients.
-        let own = Targets::new().with_target("portolan", Level::DEBUG);
-        let layer = fmt::layer().json().with_writer(move || lines.clone());
-        tracing_subscriber::registry().with(layer.with_filter(own)).init();
+    /// Returns the notes of a server. If a log was asked for, they and all events are written as its lines. `counted`
+    /// counts events.
+    pub(in crate::cli) fn notes(&self, counted: Option<EventMetrics>) -> Notes {
+        let (notes, lines) = match self.log {
+            Some(LogForm::Json) => {
+                let notes = Notes::logged(io::stderr());
+                let lines = Lines(notes.clone());
+                (notes, Some(fmt::layer().json().with_writer(move || lines.clone())))
+            }
+            None => (Notes::to(io::stderr()), None),
+        };
+        if lines.is_some() || counted.is_some() {
+            // Events of libraries may contain messages of clients.
+            let own = Targets::new().with_target("portolan", Level::DEBUG);
+            // A layer that is `None` would switch the other one off.
+            let layers = lines.map(Layer::boxed).into_iter().chain(counted.map(Layer::boxed)).collect::<Vec<_>>();
+            tracing_subscriber::registry().with(layers.with_filter(own)).init();
+        }
         notes
     }
 }

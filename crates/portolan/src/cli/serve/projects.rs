@@ -8,7 +8,7 @@ use portolan_runtime::service::{Options, Service, ServiceError};
 use super::{Serve, Toolset, chosen, fitting, http, leading};
 use crate::cli::output::{one_line, plain};
 use crate::cli::{Common, Exit};
-use crate::mcp;
+use crate::mcp::{self, Metrics};
 
 /// Serves the projects of a folder.
 pub(super) fn run(args: &Serve, folder: &Path, common: &Common) -> anyhow::Result<Exit> {
@@ -21,9 +21,10 @@ pub(super) fn run(args: &Serve, folder: &Path, common: &Common) -> anyhow::Resul
         let message = format!("`--projects {}` cannot be read: {}", folder.display(), plain(&error));
         ServiceError::refused("usage", message, "name the folder that contains the folders of the projects")
     })?;
-    let notes = args.log.notes();
+    let metrics = Metrics::new();
+    let notes = args.log.notes(Some(metrics.events()));
     let served = mcp::ProjectFolder { path, toolsets: names(&toolsets), make: maker(args, toolsets, common, &notes) };
-    http::serve(mcp::Content::Folder(served), address, &args.over_http, None, &common.output())?;
+    http::serve(mcp::Content::Folder(served), address, &args.over_http, None, metrics, &common.output())?;
     notes.flush();
     Ok(Exit::Done)
 }

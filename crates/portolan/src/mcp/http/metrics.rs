@@ -16,19 +16,19 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::event_metrics::{EventMetrics, durations};
 use super::{MOST_REQUESTS, Server};
 use crate::http::Refusal;
 
 const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// The upper bounds of the durations, in seconds.
-const SECONDS: [f64; 14] = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0];
 /// The most runs that are counted.
 const MOST_RUNS: usize = 10_000;
 
-/// The metrics that calls add to.
-pub(in crate::mcp) struct Metrics {
+/// The metrics that calls and events add to.
+pub(crate) struct Metrics {
     registry: Registry,
     calls: Family<CallLabels, Histogram, fn() -> Histogram>,
+    events: EventMetrics,
 }
 
 /// What a duration belongs to.
@@ -41,12 +41,18 @@ struct CallLabels {
 }
 
 impl Metrics {
-    pub(super) fn new() -> Metrics {
+    pub(crate) fn new() -> Metrics {
         let mut registry = Registry::default();
-        let calls = Family::new_with_constructor((|| Histogram::new(SECONDS)) as fn() -> Histogram);
+        let calls = Family::new_with_constructor(durations as fn() -> Histogram);
         let about = "How long calls of tools take, by tool and by the code of the refusal";
         registry.register_with_unit("mcp_server_operation_duration", about, Unit::Seconds, calls.clone());
-        Metrics { registry, calls }
+        let events = EventMetrics::of(&mut registry);
+        Metrics { registry, calls, events }
+    }
+
+    /// Returns what counts the events of the runtime, as a layer of the process's subscriber.
+    pub(crate) fn events(&self) -> EventMetrics {
+        self.events.clone()
     }
 
     /// Counts a call. `error` is the code of its refusal.

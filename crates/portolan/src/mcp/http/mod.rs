@@ -6,6 +6,7 @@
 //! Clients of 2026-07-28 have no session. Those of earlier revisions have one, which ends when the client ends it or
 //! after [`IDLE`]. A run does not belong to a session: it is found by its handle or token.
 
+mod event_metrics;
 mod limits;
 mod metrics;
 mod open_project;
@@ -13,8 +14,9 @@ mod projects;
 mod sessions;
 mod suspension;
 
+pub(crate) use event_metrics::EventMetrics;
 use limits::Shares;
-pub(super) use metrics::Metrics;
+pub(crate) use metrics::Metrics;
 use open_project::Opener;
 use projects::Projects;
 pub(crate) use projects::{MakeProject, ProjectFolder};
@@ -127,7 +129,7 @@ async fn free(server: Weak<Server>) {
 }
 
 /// Serves clients at `listeners` until a signal arrives, and then until the pending calls are answered, for at most
-/// [`DRAIN`]. What is `beside` answers at all other paths.
+/// [`DRAIN`]. What is `beside` answers at all other paths. What `metrics` counts is shown to those who may see it.
 ///
 /// # Errors
 /// Two sets have a tool of the same name, or the system accepts no more connections.
@@ -136,11 +138,12 @@ pub(crate) async fn serve(
     listeners: Listeners,
     access: Access,
     beside: Option<Beside>,
+    metrics: Metrics,
 ) -> anyhow::Result<()> {
     let (end, ending) = watch::channel(false);
     let config = config();
     let cancel = config.cancellation_token.clone();
-    let (router, server) = router(content, access, config, ending.clone()).await?;
+    let (router, server) = router(content, access, config, ending.clone(), metrics).await?;
     let (router, streams) = match beside {
         Some(beside) => (router.fallback_service(beside.router), Some(beside.ending)),
         None => (router.fallback_service(nowhere(&server)), None),
@@ -182,8 +185,9 @@ async fn router(
     access: Access,
     config: StreamableHttpServerConfig,
     ending: watch::Receiver<bool>,
+    metrics: Metrics,
 ) -> Result<(Router, Arc<Server>), ServiceError> {
-    let metrics = Arc::new(Metrics::new());
+    let metrics = Arc::new(metrics);
     let opener = Opener { config, ending, metrics: Arc::clone(&metrics) };
     let (projects, bounds) = match content {
         Content::Project(service, sets) => {

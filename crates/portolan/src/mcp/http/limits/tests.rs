@@ -33,7 +33,7 @@ async fn server(folder: &std::path::Path) -> Arc<Server> {
     let tools = crate::mcp::tasks(Arc::clone(&service), true);
     let access = Access::new("http", 7420, Holders::Everyone);
     let sets = vec![NamedTools { name: "tasks", tools }];
-    router(Content::Project(service, sets), access, config(), ending).await.expect("a router").1
+    router(Content::Project(service, sets), access, config(), ending, Metrics::new()).await.expect("a router").1
 }
 
 async fn refused(server: &Server, body: Body) -> (StatusCode, bool) {

@@ -89,7 +89,7 @@ impl Served {
         let sets = vec![NamedTools { name: "tasks", tools: ServedTools::alone(toolset) }];
         let access = Access::new("http", 7420, Holders::Everyone);
         let (router, server) =
-            router(Content::Project(service, sets), access, config(), ending).await.expect("a router");
+            router(Content::Project(service, sets), access, config(), ending, Metrics::new()).await.expect("a router");
         Served {
             router,
             server,
