@@ -17,7 +17,7 @@ fn is_under_way(answer: &Result<Box<dyn Lease>, StoreError>, id: &RunId) -> bool
 }
 
 /// Returns the lease of a run that was released or lost.
-pub(super) async fn free_again(store: &dyn Store, id: &RunId) -> Box<dyn Lease> {
+pub(in crate::store) async fn free_again(store: &dyn Store, id: &RunId) -> Box<dyn Lease> {
     let taken = async {
         loop {
             match store.lease(id).await {

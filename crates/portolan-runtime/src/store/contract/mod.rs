@@ -20,7 +20,7 @@
 mod claims;
 mod definitions;
 mod journal;
-mod leases;
+pub(super) mod leases;
 mod removal;
 pub(super) mod sample;
 

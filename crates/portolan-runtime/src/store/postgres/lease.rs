@@ -12,6 +12,7 @@ use tokio::time::{sleep, timeout};
 use super::SharedState;
 use super::fault::Trouble;
 use super::work::Jobs;
+use crate::store::lease::ProcessLease;
 use crate::store::{Lease, LossFuture, RunId, StoreError};
 
 /// Takes the lease unless somebody has it. The fence grows each time.
@@ -60,14 +61,18 @@ pub(super) struct PostgresLease {
     lost: watch::Receiver<bool>,
     renewal: AbortHandle,
     jobs: Jobs,
+    _driving: ProcessLease,
 }
 
+/// Takes the lease of a run, unless this process has one. It may have lost that one without having noticed it; late
+/// writes with it would quote the fence of the new one.
 pub(super) async fn take(
     shared: Arc<SharedState>,
     id: RunId,
     term: Duration,
     jobs: Jobs,
 ) -> Result<PostgresLease, StoreError> {
+    let driving = shared.driven.take(&id)?;
     let (holder, millis, taken) = (holder(), millis(term), Instant::now());
     let fence = async |client: &mut Object, _| -> Result<Result<i64, StoreError>, Trouble> {
         let statement = client.prepare_cached(TAKE).await?;
@@ -81,7 +86,7 @@ pub(super) async fn take(
         Ok(Err(under_way(&shared, &id, row.get(0))))
     };
     let fence = shared.database.with(fence).await??;
-    Ok(PostgresLease::taken(shared, id, fence, (term, taken), jobs))
+    Ok(PostgresLease::taken(shared, id, fence, (term, taken), (jobs, driving)))
 }
 
 /// Takes the leases of up to `limit` runs that continue by themselves at `now`. Leases that a broken connection took
@@ -100,12 +105,29 @@ pub(super) async fn claim(
         Ok(client.query(&statement, &[&skew.there(now), &limit, &holder(), &millis]).await?)
     };
     let rows = shared.database.with(claimed).await?;
-    let held = rows.iter().filter_map(|row| Some((RunId::parse(row.get(0))?, row.get(1))));
-    Ok(held
-        .map(|(id, fence)| {
-            (id.clone(), PostgresLease::taken(Arc::clone(&shared), id, fence, (term, taken), jobs.clone()))
-        })
-        .collect())
+    let mut leases = Vec::new();
+    for (id, fence) in rows.iter().filter_map(|row| Some((RunId::parse(row.get(0))?, row.get(1)))) {
+        match shared.driven.take(&id) {
+            Ok(driving) => {
+                let (shared, of_thread) = (Arc::clone(&shared), (jobs.clone(), driving));
+                leases.push((id.clone(), PostgresLease::taken(shared, id, fence, (term, taken), of_thread)));
+            }
+            // It has lost another one without having noticed it: see `take`.
+            Err(_) => release(&jobs, Arc::clone(&shared), id, fence),
+        }
+    }
+    Ok(leases)
+}
+
+/// Gives a lease back. If the server cannot be reached, it expires.
+fn release(jobs: &Jobs, shared: Arc<SharedState>, id: RunId, fence: i64) {
+    jobs.run(async move || {
+        let release = async |client: &mut Object, _| {
+            let statement = client.prepare_cached(RELEASE).await?;
+            Ok(client.execute(&statement, &[&id.as_str(), &fence]).await?)
+        };
+        let _ = shared.database.with(release).await;
+    });
 }
 
 /// Returns a name of this holder that no other has.
@@ -124,12 +146,12 @@ impl PostgresLease {
         id: RunId,
         fence: i64,
         (term, taken): (Duration, Instant),
-        jobs: Jobs,
+        (jobs, driving): (Jobs, ProcessLease),
     ) -> PostgresLease {
         shared.fences.held().insert(id.clone(), fence);
         let (says, lost) = watch::channel(false);
         let renewal = spawn_local(renew(Arc::clone(&shared), id.clone(), fence, term, taken, says)).abort_handle();
-        PostgresLease { shared, id, fence, lost, renewal, jobs }
+        PostgresLease { shared, id, fence, lost, renewal, jobs, _driving: driving }
     }
 }
 
@@ -184,21 +206,8 @@ impl Lease for PostgresLease {
 impl Drop for PostgresLease {
     fn drop(&mut self) {
         self.renewal.abort();
-        {
-            let mut held = self.shared.fences.held();
-            if held.get(&self.id) == Some(&self.fence) {
-                held.remove(&self.id);
-            }
-        }
-        let (shared, id, fence) = (Arc::clone(&self.shared), self.id.clone(), self.fence);
-        self.jobs.run(async move || {
-            let release = async |client: &mut Object, _| {
-                let statement = client.prepare_cached(RELEASE).await?;
-                Ok(client.execute(&statement, &[&id.as_str(), &fence]).await?)
-            };
-            // If the server cannot be reached, the lease expires.
-            let _ = shared.database.with(release).await;
-        });
+        self.shared.fences.held().remove(&self.id);
+        release(&self.jobs, Arc::clone(&self.shared), self.id.clone(), self.fence);
     }
 }
 

@@ -28,6 +28,7 @@ use portolan_core::run::Run;
 use portolan_core::value::Timestamp;
 use tokio::sync::oneshot;
 
+use super::lease::DrivenRuns;
 use super::rows::{NewRows, Row, Sizes};
 use super::{
     Digest, Entry, Keyring, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, SchemaVersion, Store,
@@ -56,6 +57,8 @@ struct SharedState {
     database: Database,
     keyring: Keyring,
     sizes: Sizes,
+    /// The runs that are driven through this store.
+    driven: DrivenRuns,
     fences: Fences,
     announcements: Announcements,
     /// Whether runs are sealed, for those that this process has read or created.
@@ -82,6 +85,7 @@ impl PostgresStore {
             database,
             keyring,
             sizes: Sizes::default(),
+            driven: DrivenRuns::default(),
             fences: Fences::default(),
             announcements: Announcements::default(),
             sealed: Mutex::default(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use super::super::contract::leases::free_again;
 use super::super::contract::sample::Sample;
 use super::super::contract::{Subject, append, check, create, new_run};
 use super::super::store_error;
@@ -90,6 +91,25 @@ async fn whoever_lost_the_lease_writes_nothing() {
     append(&*other, &id, 2, &sample.clone().moved("agent", "c")).await.expect("it has the lease now");
     drop((lease, next));
     append(&*one, &id, 3, &sample.clone().moved("agent", "d")).await.expect("who drives nothing quotes no fence");
+}
+
+/// Otherwise its late writes would quote the fence of the new lease: a process has one fence for each run.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_takes_no_lease_of_a_run_of_which_it_still_has_a_lost_one() {
+    let Some(server) = Server::start() else { return };
+    let (store, sample) = (store(&server, "postgres"), Sample::opened("mend the door"));
+    let id = create(&*store, &sample).await;
+    let lost = store.lease(&id).await.expect("nobody drives it");
+    store.defer(&id, Some(Timestamp(7))).await.expect("it is there");
+    server.sql("UPDATE portolan.leases SET until = '-infinity', fence = fence + 1");
+    let again = store.lease(&id).await.map(drop);
+    assert_eq!(again, Err(StoreError::UnderWay { run: id.clone(), holder: None }));
+    assert!(store.claim(Timestamp(7), 1).await.expect("the server answers").is_empty());
+    let late = append(&*store, &id, 1, &sample.clone().moved("agent", "a")).await.expect_err("its fence is behind");
+    assert!(matches!(late, StoreError::Failed { code: "lease_lost", .. }), "{late:?}");
+    drop(lost);
+    let _next = free_again(&*store, &id).await;
+    append(&*store, &id, 1, &sample.moved("agent", "a")).await.expect("it has the lease");
 }
 
 #[tokio::test(flavor = "multi_thread")]
