@@ -124,9 +124,8 @@ pub(crate) async fn append(store: &dyn Store, id: &RunId, (expected, mark): (u64
     match store.append(id, expected, &record, &sample.run).await {
         Ok(()) => Call::Appended { expected, mark, lease },
         Err(StoreError::Conflict { actual_seq }) => Call::Conflicted { expected, actual: actual_seq },
-        Err(StoreError::Failed { code: "lease_lost", .. }) => {
-            Call::Lost { lease: lease.expect("only a driver quotes a fence") }
-        }
+        // Where another caller of this process drives the run, the fence was that of its lease.
+        Err(StoreError::Failed { code: "lease_lost", .. }) => lease.map_or(Call::Failed, |lease| Call::Lost { lease }),
         Err(_) => Call::Unknown { expected, mark, lease },
     }
 }
