@@ -78,7 +78,7 @@ impl Caller {
         self.made += 1;
         if (self.made as usize).is_multiple_of(REPORTED) {
             let mut out = std::io::stdout();
-            writeln!(out, "{REPORTED} more calls").expect("the parent listens");
+            writeln!(out, "{REPORTED} more calls by {}", history::now()).expect("the parent listens");
             out.flush().expect("the parent listens");
         }
         (u64::from(std::process::id()) << 32) | (self.number << 28) | self.made
@@ -94,10 +94,7 @@ impl Caller {
     async fn loads(&mut self, run: usize) -> Call {
         self.next();
         let call = self.log.begins(run, Call::Failed);
-        let done = match self.store.load(&self.ids[run]).await {
-            Ok(stored) => Call::Loaded { seq: stored.seq, mark: history::mark(&stored.run) },
-            Err(_) => Call::Failed,
-        };
+        let done = load(&*self.store, &self.ids[run]).await;
         self.log.ends(call, done)
     }
 
@@ -114,6 +111,14 @@ impl Caller {
     fn releases(&self, run: usize, lease: u64, guard: Box<dyn Lease>) {
         self.log.begins(run, Call::Released { lease });
         drop(guard);
+    }
+}
+
+/// Loads a run, and returns what was found.
+pub(crate) async fn load(store: &dyn Store, id: &RunId) -> Call {
+    match store.load(id).await {
+        Ok(stored) => Call::Loaded { seq: stored.seq, mark: history::mark(&stored.run) },
+        Err(_) => Call::Failed,
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use portolan_core::run::Run;
-use portolan_runtime::store::{RunId, StoredRun};
+use portolan_runtime::store::RunId;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use todc_utils::Specification;
@@ -89,7 +89,7 @@ pub(crate) fn mark(run: &Run) -> u64 {
 }
 
 /// The clock of the machine, which all processes share.
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
@@ -170,15 +170,6 @@ impl History {
     pub(crate) fn add(&mut self, call: Call) {
         let at = self.calls.len() as u64 * 2;
         self.calls.push((at, Some(at + 1), call));
-    }
-
-    /// Begins with a run as it was found.
-    pub(crate) fn begins_at(&mut self, stored: &StoredRun) {
-        let (expected, mark) = (BEGIN.0, mark(&stored.run));
-        assert!(stored.seq <= 2, "nobody else has moved it");
-        if stored.seq == 2 {
-            self.add(Call::Appended { expected, mark, lease: None });
-        }
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -1,10 +1,12 @@
-//! What many callers in several processes see of one store, while processes are killed, the server crashes and leases
-//! are taken away: a checker of another project looks for an order of all calls that explains every answer.
+//! What many callers in several processes see of one store, while processes are killed, the server crashes or is replaced
+//! by its replica, the network is slow, a clock is wrong, and leases are taken away: a checker of another project looks for
+//! an order of all calls that explains every answer.
 //!
 //! `PORTOLAN_HISTORY_CALLS=100000 cargo test -p portolan-runtime --test histories` makes the histories longer.
 #![cfg(unix)]
 
 mod caller;
+mod clock;
 mod history;
 mod network;
 #[path = "../common/postgres.rs"]
@@ -19,7 +21,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
+use clock::WrongClock;
 use history::{Call, History};
 use network::Network;
 use portolan_runtime::store::{Digest, Keyring, NewRun, PostgresStore, Record, RunId, SqliteStore, Store};
@@ -29,9 +33,13 @@ use sample::Sample;
 /// The number of runs that the callers share.
 const RUNS: usize = 200;
 const PROCESSES: usize = 4;
-/// The number of calls after which a process reports.
-const REPORTED: usize = 100;
-
+/// The number of calls after which a caller reports.
+const REPORTED: usize = 5;
+/// How often the server and what is around it are disturbed.
+const ROUNDS: usize = 10;
+/// The time that each direction takes while the network is slow, and the number of calls that are made then.
+const DELAY: Duration = Duration::from_millis(100);
+const SLOW_CALLS: usize = 100;
 /// Takes all leases away. It locks them in the order of the writers, which otherwise may wait for it while it waits for
 /// them.
 const TAKE_AWAY: &str = "WITH held AS (
@@ -60,7 +68,18 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 fn child() {
     let Ok(at) = std::env::var("PORTOLAN_HISTORY_STORE") else { return };
     let folder = PathBuf::from(std::env::var_os("PORTOLAN_HISTORY_FOLDER").expect("the parent sets both"));
+    clock::note(&folder);
     caller::call_until_killed(&store(&at), &folder);
+}
+
+async fn new_run(store: &dyn Store) -> RunId {
+    let (id, sample) = (RunId::random(), Sample::opened("mend the door"));
+    let records = vec![Record { seq: 1, event: sample.event, changes: sample.changes }];
+    let (definition, definition_text) = (Digest::of("{}"), "{}".into());
+    let (cover, run) = (None, sample.run);
+    let new = NewRun { id: id.clone(), definition, definition_text, cover, run, records };
+    store.create(new).await.expect("a new run is kept");
+    id
 }
 
 /// The processes that make the calls, and the file in which each writes down what it does.
@@ -68,7 +87,8 @@ struct Callers<'h> {
     at: String,
     folder: &'h Path,
     processes: Vec<Child>,
-    told: (Sender<usize>, Receiver<usize>),
+    /// The times at which callers have reported.
+    told: (Sender<u64>, Receiver<u64>),
 }
 
 impl Callers<'_> {
@@ -77,39 +97,37 @@ impl Callers<'_> {
         wait(async {
             let mut ids = String::new();
             for _ in 0..RUNS {
-                let (id, sample) = (RunId::random(), Sample::opened("mend the door"));
-                let records = vec![Record { seq: 1, event: sample.event, changes: sample.changes }];
-                let (definition, definition_text) = (Digest::of("{}"), "{}".into());
-                let (cover, run) = (None, sample.run);
-                let new = NewRun { id: id.clone(), definition, definition_text, cover, run, records };
-                store.create(new).await.expect("a new run is kept");
-                ids += &format!("{id}\n");
+                ids += &format!("{}\n", new_run(&*store).await);
             }
             std::fs::write(folder.join("runs"), ids).expect("there is room");
         });
-        let mut callers = Callers { at: at.to_owned(), folder, processes: Vec::new(), told: channel() };
-        (0..PROCESSES).for_each(|_| callers.add());
-        callers
+        Callers { at: at.to_owned(), folder, processes: Vec::new(), told: channel() }
     }
 
-    fn add(&mut self) {
+    fn add(&mut self, clock: Option<&WrongClock>) {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
         command.args(["child", "--exact", "--nocapture"]).stdout(Stdio::piped()).stdin(Stdio::null());
         command.env("PORTOLAN_HISTORY_STORE", &self.at).env("PORTOLAN_HISTORY_FOLDER", self.folder);
+        if let Some(clock) = clock {
+            clock.of(&mut command);
+        }
         let mut process = command.spawn().expect("it starts");
         let (lines, told) = (process.stdout.take().expect("it is piped"), self.told.0.clone());
         thread::spawn(move || {
             let lines = BufReader::new(lines).lines().map_while(Result::ok);
-            lines.filter(|line| line.ends_with("more calls")).try_for_each(|_| told.send(REPORTED))
+            let mut times = lines.filter_map(|line| line.rsplit_once("more calls by ")?.1.parse().ok());
+            times.try_for_each(|time| told.send(time))
         });
         self.processes.push(process);
     }
 
     /// Waits until this many more calls were made.
     fn go_on(&self, calls: usize) {
-        let mut made = 0;
+        let (begun, mut made) = (history::now(), 0);
         while made < calls {
-            made += self.told.1.recv().expect("the callers are alive");
+            if self.told.1.recv().expect("the callers are alive") > begun {
+                made += REPORTED;
+            }
         }
     }
 
@@ -120,7 +138,7 @@ impl Callers<'_> {
         history::note_killed(self.folder, process.id());
         process.kill().expect("it is there");
         process.wait().expect("it is gone");
-        self.add();
+        self.add(None);
     }
 
     fn end(self) -> Vec<History> {
@@ -152,11 +170,13 @@ fn assert_explained(histories: Vec<History>, at_least: usize) {
     }
 }
 
+/// The leases of a file are locks of the operating system, which do not expire: no clock is wrong here.
 #[test]
 fn a_file_keeps_one_order_while_processes_are_killed() {
     let home = tempfile::tempdir().expect("a folder");
     let file = home.path().join("runs.db");
     let mut callers = Callers::start(&file.to_string_lossy(), home.path());
+    (0..PROCESSES).for_each(|_| callers.add(None));
     for _ in 0..8 {
         callers.go_on(calls() / 8);
         callers.kill_one();
@@ -165,55 +185,109 @@ fn a_file_keeps_one_order_while_processes_are_killed() {
 }
 
 #[test]
-fn a_database_keeps_one_order_while_processes_connections_leases_and_the_server_are_lost() {
+fn a_database_keeps_one_order_whatever_is_lost_or_late() {
     let Some(mut server) = Server::start() else { return };
     let (home, network) = (tempfile::tempdir().expect("a folder"), Network::default());
     let mut callers = Callers::start(&network.address(&server.address("postgres")), home.path());
-    for round in 0..8 {
-        callers.go_on(calls() / 8);
-        match round % 4 {
-            0 => callers.kill_one(),
-            1 => network.cut(),
-            2 => history::noting_lost_leases(home.path(), || {
-                server.sql(TAKE_AWAY);
-            }),
-            _ => {
+    let wrong_clock = WrongClock::found();
+    (1..PROCESSES).for_each(|_| callers.add(None));
+    // The last one is never killed.
+    callers.add(wrong_clock.as_ref());
+    for round in 0..ROUNDS {
+        callers.go_on(calls() / ROUNDS);
+        match round {
+            0 | 5 => callers.kill_one(),
+            1 | 6 => network.cut(),
+            2 | 7 => {
                 server.crash();
                 server.go_on();
             }
+            3 => server = replaced(server, &network, &callers),
+            8 => slow(&network, &callers),
+            _ => history::noting_lost_leases(home.path(), || {
+                server.sql(TAKE_AWAY);
+            }),
         }
     }
+    callers.go_on(calls() / ROUNDS);
     let histories = callers.end();
     assert!(histories.iter().any(|history| history.has("Lost")), "no driver wrote after its lease was lost");
+    assert_eq!(clock::wrong_ones(home.path()), usize::from(wrong_clock.is_some()));
     assert_explained(histories, calls());
+}
+
+/// Kills a server after calls that its replica has, and returns the replica, which takes over.
+fn replaced(mut server: Server, network: &Network, callers: &Callers<'_>) -> Server {
+    let replica = server.replica();
+    callers.go_on(calls() / ROUNDS / 2);
+    server.crash();
+    replica.promote();
+    // Not before: a replica that is not promoted yet may answer with what was true earlier.
+    network.leads_to(&replica.address("postgres"));
+    replica
+}
+
+/// Makes the network slow, and cuts the connections when many calls are under way.
+fn slow(network: &Network, callers: &Callers<'_>) {
+    let begun = Instant::now();
+    network.delays(DELAY);
+    callers.go_on(SLOW_CALLS);
+    assert!(begun.elapsed() > 5 * (2 * DELAY), "the network was not slow");
+    network.cut();
+    network.delays(Duration::ZERO);
 }
 
 /// The control: without fencing, the same checker finds the fault.
 #[test]
 fn a_driver_that_writes_without_its_lease_is_found() {
     let Some(server) = Server::start() else { return };
-    let home = tempfile::tempdir().expect("a folder");
-    let callers = Callers::start(&server.address("postgres"), home.path());
-    let ids = history::ids(home.path());
-    callers.end();
     // A handle quotes the fences of its own leases. Another handle of the same process quotes none: this is fencing
     // switched off.
-    for (is_fenced, id) in [(true, &ids[0]), (false, &ids[1])] {
+    for is_fenced in [true, false] {
         let (one, other) = (store(&server.address("postgres")), store(&server.address("postgres")));
         let writes = if is_fenced { Arc::clone(&one) } else { store(&server.address("postgres")) };
         let mut history = History::default();
         wait(async {
-            let stored = one.load(id).await.expect("it is there");
-            history.begins_at(&stored);
-            let _lost = one.lease(id).await.expect("nobody drives it");
+            let id = new_run(&*one).await;
+            let _lost = one.lease(&id).await.expect("nobody drives it");
             history.add(Call::Leased { lease: 1 });
             server.sql(TAKE_AWAY);
             history.add(Call::TakenAway);
-            let _held = other.lease(id).await.expect("it was taken away");
+            let _held = other.lease(&id).await.expect("it was taken away");
             history.add(Call::Leased { lease: 2 });
-            let (expected, mark) = (stored.seq, u64::MAX);
-            history.add(caller::append(&*writes, id, (expected, mark), Some(1)).await);
+            history.add(caller::append(&*writes, &id, (1, u64::MAX), Some(1)).await);
         });
         assert_eq!(history.is_linearizable(), is_fenced);
     }
+}
+
+/// The control: if the server does not wait for its replica, the same checker finds what is lost.
+#[test]
+fn an_acknowledged_call_that_the_replica_does_not_have_is_found() {
+    let Some(mut server) = Server::start() else { return };
+    let mut replica = server.replica();
+    let (mut kept, mut lost) = (History::default(), History::default());
+    let ids = wait(async {
+        let store = store(&server.address("postgres"));
+        let ids = (new_run(&*store).await, new_run(&*store).await);
+        kept.add(caller::append(&*store, &ids.0, (1, 1), None).await);
+        // The server may have begun only now to wait for it.
+        while server.sql("SELECT flush_lsn = pg_current_wal_lsn() FROM pg_stat_replication") != "t" {}
+        replica.crash();
+        server.sql("ALTER SYSTEM RESET synchronous_standby_names");
+        server.sql("SELECT pg_reload_conf()");
+        lost.add(caller::append(&*store, &ids.1, (1, 2), None).await);
+        ids
+    });
+    assert!(kept.has("Appended") && lost.has("Appended"), "both were acknowledged");
+    server.crash();
+    replica.go_on();
+    replica.promote();
+    wait(async {
+        let store = store(&replica.address("postgres"));
+        kept.add(caller::load(&*store, &ids.0).await);
+        lost.add(caller::load(&*store, &ids.1).await);
+    });
+    assert!(kept.is_linearizable(), "{kept}");
+    assert!(!lost.is_linearizable(), "{lost}");
 }
