@@ -121,7 +121,8 @@ impl PostgresStore {
     async fn append_row(&self, row: Row) -> Result<(), StoreError> {
         let (id, is_last) = (row.id.clone(), row.status.is_ended());
         let (reply, answer) = oneshot::channel();
-        self.work()?.appends.send(Append { row, reply }).map_err(|_| ended())?;
+        let fence = self.shared.fences.of(&id);
+        self.work()?.appends.send(Append { row, fence, reply }).map_err(|_| ended())?;
         let answer = answer.await.unwrap_or_else(|_| Err(ended()));
         if is_last || answer.is_err() {
             self.shared.sizes.forget(&id);

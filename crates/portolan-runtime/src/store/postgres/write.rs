@@ -14,6 +14,9 @@ use crate::store::{Digest, RunId, StoreError};
 /// A record to append, and the channel for the result.
 pub(super) struct Append {
     pub(super) row: Row,
+    /// That of the lease which this process had when the append was requested. While it waits, the lease may be given back
+    /// and taken by another driver.
+    pub(super) fence: Option<i64>,
     pub(super) reply: oneshot::Sender<Result<(), StoreError>>,
 }
 
@@ -102,8 +105,9 @@ pub(super) async fn serve(shared: Arc<SharedState>, queue: Arc<Mutex<mpsc::Unbou
         if queue.lock().await.recv_many(&mut batch, MOST_TOGETHER).await == 0 {
             return;
         }
-        let (rows, replies): (Vec<_>, Vec<_>) = batch.into_iter().map(|append| (append.row, append.reply)).unzip();
-        let answers = append(&shared, &rows).await.unwrap_or_else(|error| vec![Err(error); rows.len()]);
+        let split = batch.into_iter().map(|Append { row, fence, reply }| ((row, fence), reply));
+        let ((rows, fences), replies): ((Vec<_>, Vec<_>), Vec<_>) = split.unzip();
+        let answers = append(&shared, &rows, &fences).await.unwrap_or_else(|error| vec![Err(error); rows.len()]);
         let is_news = answers.iter().any(Result::is_ok);
         for (reply, answer) in replies.into_iter().zip(answers) {
             // The caller may be gone; its request has been carried out nevertheless.
@@ -155,7 +159,11 @@ impl<'r> Columns<'r> {
 }
 
 /// Returns the result of each append after all of them are on disk. On an error nothing is.
-async fn append(shared: &SharedState, rows: &[Row]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+async fn append(
+    shared: &SharedState,
+    rows: &[Row],
+    fences: &[Option<i64>],
+) -> Result<Vec<Result<(), StoreError>>, StoreError> {
     let mut answers: Vec<Result<(), StoreError>> = rows.iter().map(|_| Ok(())).collect();
     let mut sealed = Vec::with_capacity(rows.len());
     for (row, answer) in rows.iter().zip(&mut answers) {
@@ -180,7 +188,7 @@ async fn append(shared: &SharedState, rows: &[Row]) -> Result<Vec<Result<(), Sto
     sendable.sort_by_key(|(_, (row, _))| row.id.as_str());
     for (place, (row, sealed)) in sendable {
         let texts = sealed.as_ref().unwrap_or(&row.texts);
-        columns.push(place, row, texts, sealed.is_some(), shared.fences.of(&row.id));
+        columns.push(place, row, texts, sealed.is_some(), fences[place]);
     }
     if columns.places.is_empty() {
         return Ok(answers);
