@@ -18,7 +18,7 @@ pub(crate) fn of_run(run: Option<&str>, workflow: &WorkflowId) -> Span {
 
 /// Reports that a run was opened.
 pub(crate) fn opened(run: Option<&str>, workflow: &WorkflowId) {
-    info!(target: "portolan::run", run, %workflow, "run opened");
+    info!(target: "portolan::run", run, %workflow, event = "opened", "run opened");
 }
 
 /// Reports a decided event with its number of changes, and its record `seq` if the run is stored.

@@ -45,7 +45,7 @@ fn a_run_that_an_agent_is_led_through() {
     });
     assert!(!seen.contains(SECRET), "{seen}");
     expect![[r#"
-        INFO run opened run=… workflow=checked
+        INFO run opened run=… workflow=checked event=opened
         DEBUG event decided run=… seq=2 event=begun changes=1
         DEBUG event decided run=… seq=3 event=reported changes=1
         DEBUG effect performed kind=check node=fix frame= took_ms=… result=broken in run=… workflow=checked
@@ -105,15 +105,17 @@ fn a_function_and_its_servers() {
     });
     assert!(!seen.contains(SECRET), "{seen}");
     expect![[r#"
-        INFO run opened run=… workflow=twice
+        INFO run opened run=… workflow=twice event=opened
         DEBUG lease taken run=…
         INFO call refused run=… code=under_way
         DEBUG event decided run=… seq=2 event=settled changes=2 in run=… workflow=twice
         DEBUG event decided run=… seq=3 event=settled changes=1 in run=… workflow=twice
         INFO server started server=echo took_ms=…
+        DEBUG request answered server=echo method=tools/call tool=echo took_ms=… in run=… workflow=twice
         DEBUG effect performed kind=call node=first frame= took_ms=… result=output in run=… workflow=twice
         DEBUG event decided run=… seq=4 event=settled changes=2 in run=… workflow=twice
         DEBUG event decided run=… seq=5 event=settled changes=1 in run=… workflow=twice
+        DEBUG request answered server=echo method=tools/call tool=nothing took_ms=… code=protocol-error in run=… workflow=twice
         DEBUG effect performed kind=call node=second frame= took_ms=… result=protocol-error in run=… workflow=twice
         DEBUG event decided run=… seq=6 event=settled changes=3 in run=… workflow=twice
     "#]]

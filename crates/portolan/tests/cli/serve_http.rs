@@ -198,6 +198,7 @@ fn calls_and_refusals_are_counted() {
         mcp_server_operation_duration_seconds_count{mcp_method_name="tools/call",gen_ai_tool_name="Init",error_type="unknown_workflow"} 1
         mcp_server_operation_duration_seconds_count{mcp_method_name="tools/call",gen_ai_tool_name="start_workflow",error_type="unknown_workflow"} 1
         mcp_server_operation_duration_seconds_count{mcp_method_name="tools/call",gen_ai_tool_name="unknown",error_type="unknown_tool"} 1
+        portolan_moves_total{event="opened"} 1
         portolan_requests_pending 0
         portolan_runs_open 1
         portolan_runs_waiting 0
@@ -228,7 +229,24 @@ fn moves_effects_and_requests_to_servers_and_models_are_counted() {
     assert!(called.body.contains("done"), "{}", called.body);
     let (host, bearer) = (server.host(), server.bearer());
     let metrics = server.with("GET", "/metrics", &[("Host", &host), ("Authorization", &bearer)], "");
-    expect![[r##""##]].assert_eq(&counts(&metrics));
+    expect![[r##"
+        # EOF
+        gen_ai_client_operation_duration_seconds_count{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="m",error_type=""} 2
+        gen_ai_client_token_usage_count{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="m",gen_ai_token_type="input"} 2
+        gen_ai_client_token_usage_count{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="m",gen_ai_token_type="output"} 2
+        gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="m",gen_ai_token_type="input"} 22.0
+        gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="m",gen_ai_token_type="output"} 14.0
+        mcp_client_operation_duration_seconds_count{mcp_method_name="tools/call",server="echo",gen_ai_tool_name="echo",error_type=""} 1
+        mcp_server_operation_duration_seconds_count{mcp_method_name="tools/call",gen_ai_tool_name="w",error_type=""} 1
+        portolan_effect_duration_seconds_count{kind="complete",result="answer"} 2
+        portolan_effect_duration_seconds_count{kind="use_tool",result="output"} 1
+        portolan_moves_total{event="opened"} 1
+        portolan_moves_total{event="settled"} 6
+        portolan_requests_pending 0
+        portolan_runs_open 0
+        portolan_runs_waiting 0
+        portolan_sessions 0
+        portolan_sessions_suspended 0"##]].assert_eq(&counts(&metrics));
 }
 
 #[test]

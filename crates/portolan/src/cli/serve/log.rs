@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use clap::{Args, ValueEnum};
 use tracing::Level;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{Targets, filter_fn};
 use tracing_subscriber::fmt;
 use tracing_subscriber::layer::{Layer, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -40,9 +40,10 @@ impl LogArgs {
         if lines.is_some() || counted.is_some() {
             // Events of libraries may contain messages of clients.
             let own = Targets::new().with_target("portolan", Level::DEBUG);
+            let lines = lines.map(|lines| lines.with_filter(own).boxed());
+            let counted = counted.map(|counted| counted.with_filter(filter_fn(EventMetrics::counts)).boxed());
             // A layer that is `None` would switch the other one off.
-            let layers = lines.map(Layer::boxed).into_iter().chain(counted.map(Layer::boxed)).collect::<Vec<_>>();
-            tracing_subscriber::registry().with(layers.with_filter(own)).init();
+            tracing_subscriber::registry().with(lines.into_iter().chain(counted).collect::<Vec<_>>()).init();
         }
         notes
     }

@@ -12,7 +12,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use tracing::field::{Field, Visit};
-use tracing::{Event, Subscriber};
+use tracing::{Event, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Layer};
 
 /// The upper bounds of durations, in seconds.
@@ -72,6 +72,12 @@ impl EventMetrics {
         let about = "The tokens of requests to models, by provider, model, and input or output";
         registry.register("gen_ai_client_token_usage", about, families.usage.clone());
         EventMetrics(Arc::new(families))
+    }
+
+    /// Checks whether something is counted. Spans are not, so that none is kept where there is no log.
+    pub(crate) fn counts(what: &Metadata<'_>) -> bool {
+        let targets = ["portolan::run", "portolan::effect", "portolan::server", "portolan::model"];
+        what.is_event() && targets.contains(&what.target())
     }
 
     /// Counts what the fields of an event say.
