@@ -170,3 +170,60 @@ async fn fetched<T: DeserializeOwned>(client: &Client, address: Url) -> Result<T
     }
     serde_json::from_slice(&text).map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::sync::Arc;
+
+    use super::*;
+
+    const KEYS: &str = r#"{"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": "one", "use": "sig",
+        "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+
+    /// The keys of an issuer that accepts connections and never answers.
+    fn of_hanging_issuer() -> (IssuerKeys, TcpListener) {
+        let issuer = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = format!("http://{}/keys", issuer.local_addr().expect("an address"));
+        let long_ago = Instant::now().checked_sub(LIFETIME * 2).expect("the machine runs for longer");
+        let keys = IssuerKeys {
+            issuer: "https://issuer.example".to_owned(),
+            address: Url::parse(&address).expect("an address"),
+            client: client().timeout(Duration::from_secs(2)).build().expect("a client"),
+            known: RwLock::new(serde_json::from_str(KEYS).expect("keys")),
+            asked: Mutex::new(long_ago),
+            read: RwLock::new(Instant::now()),
+        };
+        (keys, issuer)
+    }
+
+    #[tokio::test]
+    async fn an_issuer_that_hangs_delays_only_tokens_of_unknown_keys_and_only_once() {
+        let (keys, issuer) = of_hanging_issuer();
+        let keys = Arc::new(keys);
+        let unknown = || {
+            let keys = Arc::clone(&keys);
+            tokio::spawn(async move { keys.learn(Some("two")).await })
+        };
+        let waiting = [unknown(), unknown(), unknown()];
+        let (_connection, _) = tokio::task::spawn_blocking({
+            let issuer = issuer.try_clone().expect("it is open");
+            move || issuer.accept().expect("it is asked")
+        })
+        .await
+        .expect("no panic");
+        // Tokens of keys that are known are not held up meanwhile, even if the keys are old.
+        keys.learn(Some("one")).await;
+        *keys.read.write().expect("no panic") = Instant::now().checked_sub(LIFETIME * 2).expect("long ago");
+        keys.learn(Some("one")).await;
+        assert!(keys.key(Some("one"), Algorithm::EdDSA).is_some());
+        assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
+        for waiting in waiting {
+            waiting.await.expect("no panic");
+        }
+        assert!(keys.key(Some("one"), Algorithm::EdDSA).is_some(), "what is known is kept");
+        // All of them have asked once.
+        issuer.set_nonblocking(true).expect("it can be set");
+        assert!(issuer.accept().is_err());
+    }
+}
