@@ -155,7 +155,7 @@ fn over(field: &EvaluatedField<'_>, scope: &Scope<'_>) -> Evaluation {
     let came = dialect::expression(field.dialect, field.path, field.text)
         .and_then(|expr| value(&expr, &scope).map_err(|fault| unvalued(field, fault)));
     match came {
-        Ok(value) => told(names, value),
+        Ok(value) => evaluation(names, value),
         Err(fault) => Evaluation { names, fault: Some(fault), ..Evaluation::default() },
     }
 }
@@ -168,7 +168,7 @@ fn value(expr: &Expr, scope: &Scope<'_>) -> Result<Option<Value>, EvalFault> {
     }
 }
 
-fn told(names: Vec<String>, value: Option<Value>) -> Evaluation {
+fn evaluation(names: Vec<String>, value: Option<Value>) -> Evaluation {
     let kind = Some(type_of(value.as_ref()));
     let is_told = |value: &Value| serde_json::to_string(value).is_ok_and(|text| text.len() <= MAX_TOLD);
     Evaluation { names, value: value.filter(is_told), kind, fault: None }

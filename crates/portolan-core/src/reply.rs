@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     /// Formats the value of a reply with both preferences.
-    fn told(reply: Value) -> String {
+    fn format_output(reply: Value) -> String {
         let told = |prefer| match output(&reply, prefer) {
             Ok(Some(value)) => value.to_string(),
             Ok(None) => "nothing".to_owned(),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     fn of_text(text: &str) -> String {
-        told(json!({ "content": [text_item(text)] }))
+        format_output(json!({ "content": [text_item(text)] }))
     }
 
     #[test]
@@ -137,18 +137,18 @@ mod tests {
     #[test]
     fn structure_or_text_comes_first_as_asked() {
         let both = json!({"content": [text_item("hello")], "structuredContent": {"content": "hello"}});
-        assert_eq!(told(both), r#"{"content":"hello"} | "hello""#);
-        assert_eq!(told(json!({"structuredContent": {"a": 1}})), r#"{"a":1}"#);
-        assert_eq!(told(json!({"content": [], "structuredContent": [1]})), "[1]");
-        assert_eq!(told(json!({"content": [text_item("x")], "structuredContent": null})), r#"null | "x""#);
+        assert_eq!(format_output(both), r#"{"content":"hello"} | "hello""#);
+        assert_eq!(format_output(json!({"structuredContent": {"a": 1}})), r#"{"a":1}"#);
+        assert_eq!(format_output(json!({"content": [], "structuredContent": [1]})), "[1]");
+        assert_eq!(format_output(json!({"content": [text_item("x")], "structuredContent": null})), r#"null | "x""#);
     }
 
     #[test]
     fn other_items_stand_as_they_are() {
         let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
-        assert_eq!(told(json!({ "content": [image] })), image.to_string());
+        assert_eq!(format_output(json!({ "content": [image] })), image.to_string());
         for odd in [json!({"type": "text", "text": 7}), json!({"text": "untyped"}), json!("bare"), json!(null)] {
-            assert_eq!(told(json!({ "content": [odd] })), odd.to_string());
+            assert_eq!(format_output(json!({ "content": [odd] })), odd.to_string());
         }
     }
 
@@ -156,13 +156,13 @@ mod tests {
     fn several_items_are_an_array() {
         let link = json!({"type": "resource_link", "uri": "file:///a"});
         let reply = json!({"content": [text_item("7"), link, text_item("b")]});
-        assert_eq!(told(reply), format!(r#"[7,{link},"b"] | ["7",{link},"b"]"#));
+        assert_eq!(format_output(reply), format!(r#"[7,{link},"b"] | ["7",{link},"b"]"#));
     }
 
     #[test]
     fn an_empty_reply_is_nothing() {
         for reply in [json!({}), json!({"content": []}), json!({"content": null}), json!({"isError": false})] {
-            assert_eq!(told(reply), "nothing");
+            assert_eq!(format_output(reply), "nothing");
         }
     }
 
@@ -170,20 +170,23 @@ mod tests {
     fn an_error_is_one_whatever_else_the_reply_holds() {
         let texts = [text_item("no such file"), json!({"type": "image"}), text_item("try another")];
         let reply = json!({"isError": true, "content": texts, "structuredContent": {"a": 1}});
-        assert_eq!(told(reply), "tool-error: no such file\ntry another");
-        assert_eq!(told(json!({"isError": true})), "tool-error: the tool failed without a message");
+        assert_eq!(format_output(reply), "tool-error: no such file\ntry another");
+        assert_eq!(format_output(json!({"isError": true})), "tool-error: the tool failed without a message");
         assert_eq!(
-            told(json!({"isError": true, "content": [text_item(" ")]})),
+            format_output(json!({"isError": true, "content": [text_item(" ")]})),
             "tool-error: the tool failed without a message"
         );
-        let long = told(json!({"isError": true, "content": [text_item(&"é".repeat(5_000))]}));
+        let long = format_output(json!({"isError": true, "content": [text_item(&"é".repeat(5_000))]}));
         assert_eq!(long.chars().count(), "tool-error: ".len() + MAX_MESSAGE_CHARS + 1);
-        assert_eq!(told(json!({"isError": "yes", "content": [text_item("a")]})), r#""a""#);
+        assert_eq!(format_output(json!({"isError": "yes", "content": [text_item("a")]})), r#""a""#);
     }
 
     #[test]
     fn what_is_no_reply_is_an_error() {
-        assert_eq!(told(json!(null)), "malformed-reply: the reply is not an object");
-        assert_eq!(told(json!({"content": "hello"})), "malformed-reply: the `content` of the reply is not a list");
+        assert_eq!(format_output(json!(null)), "malformed-reply: the reply is not an object");
+        assert_eq!(
+            format_output(json!({"content": "hello"})),
+            "malformed-reply: the `content` of the reply is not a list"
+        );
     }
 }

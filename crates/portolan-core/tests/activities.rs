@@ -195,7 +195,7 @@ fn a_loop_over_activities_goes_through_each_of_them_in_every_pass() {
 }
 
 /// What is said of activities in a row, each of which goes through the next one in so many loops.
-fn said_of_loops(activities: usize, loops: usize) -> Vec<String> {
+fn loop_diagnostics(activities: usize, loops: usize) -> Vec<String> {
     let mut text = "id: w\nversion: 1.0.0\ntitle: T\nvariables: [{ name: v, type: array }]\nactivities:\n".to_owned();
     for at in 0..activities {
         text += &format!("  - id: a{at}\n    steps: [{{ id: s, name: S }}]\n");
@@ -210,10 +210,10 @@ fn said_of_loops(activities: usize, loops: usize) -> Vec<String> {
 
 #[test]
 fn loops_over_activities_are_written_out_within_bounds() {
-    assert!(said_of_loops(9, 2).is_empty());
-    let deep = said_of_loops(200, 1);
+    assert!(loop_diagnostics(9, 2).is_empty());
+    let deep = loop_diagnostics(200, 1);
     assert_eq!(deep, ["too-large: `a9` is nested in more than 8 loops"]);
-    let wide = said_of_loops(8, 30);
+    let wide = loop_diagnostics(8, 30);
     assert_eq!(wide, ["too-large: including the activities in its loops, the workflow has more than 20000 nodes"]);
 }
 

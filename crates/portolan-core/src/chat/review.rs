@@ -145,13 +145,13 @@ mod tests {
     use super::*;
     use crate::chat::Usage;
 
-    fn said(text: &str, finish: Finish) -> ModelAnswer {
+    fn answer(text: &str, finish: Finish) -> ModelAnswer {
         let message = Message::text(Role::Assistant, text);
         ModelAnswer { message, finish, usage: Usage::default(), model: None, cost_microdollars: None }
     }
 
-    fn told(text: &str) -> String {
-        match read(&said(text, Finish::Stop)) {
+    fn outcome_text(text: &str) -> String {
+        match read(&answer(text, Finish::Stop)) {
             Ok(findings) => {
                 let told = findings.iter().map(|one| format!("{} {}:{:?}", one.severity.word(), one.file, one.line));
                 format!("{:?}", told.collect::<Vec<_>>())
@@ -187,10 +187,10 @@ mod tests {
                 "it has 101 findings, more than the 100 it may have",
             ),
         ] {
-            assert_eq!(told(&text), what, "{text}");
+            assert_eq!(outcome_text(&text), what, "{text}");
         }
         for finish in [Finish::Length, Finish::Filtered] {
-            assert!(read(&said(r#"{"findings": []}"#, finish)).is_err(), "what is not whole may lack a finding");
+            assert!(read(&answer(r#"{"findings": []}"#, finish)).is_err(), "what is not whole may lack a finding");
         }
     }
 

@@ -184,7 +184,7 @@ fn line(answer: &ScriptedModelAnswer) -> Value {
         put("for", json!(to));
     }
     match &answer.says {
-        Ok(answer) => said(answer, &mut put),
+        Ok(answer) => put_answer(answer, &mut put),
         Err(failure) => put("fail", json!(failure)),
     }
     if answer.repeat {
@@ -196,7 +196,7 @@ fn line(answer: &ScriptedModelAnswer) -> Value {
     Value::Object(line)
 }
 
-fn said(answer: &ModelAnswer, put: &mut impl FnMut(&str, Value)) {
+fn put_answer(answer: &ModelAnswer, put: &mut impl FnMut(&str, Value)) {
     let message = &answer.message;
     if message.content.is_some() || message.tool_calls.is_empty() {
         put("text", json!(message.content.as_deref().unwrap_or_default()));

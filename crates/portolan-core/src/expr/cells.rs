@@ -69,7 +69,7 @@ impl Sorted {
     }
 
     /// Returns what is known of its truth if each variable is in one of the cells that `cells` returns.
-    pub(crate) fn told(&self, cells: &dyn Fn(usize) -> Cells) -> ConditionTruth {
+    pub(crate) fn truth(&self, cells: &dyn Fn(usize) -> Cells) -> ConditionTruth {
         match self {
             Sorted::Always(holds) => ConditionTruth::Holds(*holds),
             Sorted::In(name, holding) => match cells(*name) {
@@ -77,7 +77,7 @@ impl Sorted {
                 known if known & !holding == 0 => ConditionTruth::Holds(true),
                 _ => ConditionTruth::Depends(*name, *holding),
             },
-            Sorted::Not(inner) => match inner.told(cells) {
+            Sorted::Not(inner) => match inner.truth(cells) {
                 ConditionTruth::Holds(holds) => ConditionTruth::Holds(!holds),
                 depends @ ConditionTruth::Depends(..) => depends,
             },
@@ -91,7 +91,7 @@ impl Sorted {
 fn joined(parts: &[Sorted], cells: &dyn Fn(usize) -> Cells, decided: bool) -> ConditionTruth {
     let mut depends = None;
     for part in parts {
-        match part.told(cells) {
+        match part.truth(cells) {
             ConditionTruth::Holds(holds) if holds == decided => return ConditionTruth::Holds(decided),
             ConditionTruth::Holds(_) => {}
             told @ ConditionTruth::Depends(..) => depends = depends.or(Some(told)),
@@ -121,10 +121,10 @@ mod tests {
     fn it_asks_for_no_more_than_makes_a_difference() {
         let (condition, names) = sorted("x == true && y == a", &["x", "y"]);
         let any = Cells::MAX;
-        let ConditionTruth::Depends(0, holding) = condition.told(&|_| any) else { panic!("it depends on `x`") };
+        let ConditionTruth::Depends(0, holding) = condition.truth(&|_| any) else { panic!("it depends on `x`") };
         assert_eq!(holding.count_ones(), 1);
-        assert_eq!(condition.told(&|name| if name == 0 { !holding } else { any }), ConditionTruth::Holds(false));
-        let told = condition.told(&|name| if name == 0 { holding } else { any });
+        assert_eq!(condition.truth(&|name| if name == 0 { !holding } else { any }), ConditionTruth::Holds(false));
+        let told = condition.truth(&|name| if name == 0 { holding } else { any });
         assert!(matches!(told, ConditionTruth::Depends(1, _)), "{told:?}");
         let a = names["y"].cell_of(&Value::from("a")).expect("it has a cell");
         assert_eq!(told, ConditionTruth::Depends(1, 1 << (a + 1)));
@@ -133,14 +133,14 @@ mod tests {
     #[test]
     fn what_is_missing_is_a_cell_too() {
         let (condition, _) = sorted("x != a", &["x"]);
-        assert_eq!(condition.told(&|_| 1), ConditionTruth::Holds(true));
+        assert_eq!(condition.truth(&|_| 1), ConditionTruth::Holds(true));
         let (condition, _) = sorted("!(x != a)", &["x"]);
-        assert_eq!(condition.told(&|_| 1), ConditionTruth::Holds(false));
+        assert_eq!(condition.truth(&|_| 1), ConditionTruth::Holds(false));
     }
 
     #[test]
     fn a_variable_that_nobody_follows_has_no_value() {
         let (condition, _) = sorted("x == a || other == b", &["x"]);
-        assert_eq!(condition.told(&|_| 1), ConditionTruth::Holds(false));
+        assert_eq!(condition.truth(&|_| 1), ConditionTruth::Holds(false));
     }
 }

@@ -119,7 +119,7 @@ impl Partition {
         values.extend(lengths.map(|length| items(length, self.lengths.contains(&length))));
         let mut objects = vec![Value::Object(Map::new())];
         for (path, leaves) in by_path.iter().filter(|(path, _)| path.len() > 1) {
-            let inner = told_apart(leaves);
+            let inner = distinct_values(leaves);
             if objects.len().saturating_mul(inner.len()) > MAX_COMBINED {
                 return None;
             }
@@ -144,7 +144,7 @@ fn items(length: usize, is_known: bool) -> Value {
 }
 
 /// Returns one value at a path for each distinct outcome of the comparisons.
-fn told_apart(leaves: &[(&Truth, Numbers)]) -> Vec<Option<Value>> {
+fn distinct_values(leaves: &[(&Truth, Numbers)]) -> Vec<Option<Value>> {
     let mut kinds: BTreeMap<Vec<bool>, Option<Value>> = BTreeMap::new();
     for value in samples(leaves) {
         let at = |_: &[String]| value.as_ref();

@@ -83,13 +83,13 @@ pub enum Fact {
 
 impl Evidence {
     /// Returns the requirement as part of a sentence.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let since = match self.since {
-            _ if !self.fact.is_told_by_before() => return self.fact.told(),
+            _ if !self.fact.is_told_by_before() => return self.fact.description(),
             Since::Step => "the step began",
             Since::Run => "the run began",
         };
-        format!("since {since}, {}", self.fact.told())
+        format!("since {since}, {}", self.fact.description())
     }
 }
 
@@ -126,7 +126,7 @@ impl Fact {
         }
     }
 
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         match self {
             Fact::Changed { must, may, must_not } => {
                 let must = (!must.is_empty()).then(|| format!("files matching {} have changed", quoted(must, " and ")));

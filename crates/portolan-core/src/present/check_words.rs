@@ -44,7 +44,7 @@ pub(super) fn sentences(flow: &Flow) -> Option<String> {
 }
 
 /// Describes whether a node is checked, and by what.
-pub(super) fn told(node: &Node) -> Option<String> {
+pub(super) fn describe_verification(node: &Node) -> Option<String> {
     Some(match node.verification()? {
         Verification::Checked => format!("checked by {}", names(&node.checks())),
         Verification::Believed => "believed, not checked".to_owned(),
@@ -77,7 +77,7 @@ pub fn looks_at(check: &NodeCheck<'_>) -> String {
         DecidedBy::Check(CheckBy::File { path }) => format!("file {}", one_line(path)),
         DecidedBy::Check(CheckBy::Project { name }) => format!("the project's {}", one_line(name)),
         DecidedBy::Check(CheckBy::Gate { name }) => format!("gate {}", one_line(name)),
-        DecidedBy::Check(CheckBy::Evidence(evidence)) => one_line(&evidence.told()),
+        DecidedBy::Check(CheckBy::Evidence(evidence)) => one_line(&evidence.description()),
         DecidedBy::Expr(expr) => one_line(&expr.text()),
         DecidedBy::Judge { wanted } if one_line(wanted).is_empty() => "a model judges".to_owned(),
         DecidedBy::Judge { wanted } => format!("a model judges: {}", one_line(wanted)),

@@ -83,12 +83,12 @@ pub(super) fn resumed(with: &Resume) -> String {
     }
 }
 
-pub(super) fn said(said: &ModelStateChange) -> Option<String> {
+pub(super) fn describe_change(said: &ModelStateChange) -> Option<String> {
     Some(match said {
         ModelStateChange::Begun { attempt, .. } => format!("attempt {}", attempt + 1),
-        ModelStateChange::Failed(attempt) => format!("not accepted: {}", told(attempt, false)),
+        ModelStateChange::Failed(attempt) => format!("not accepted: {}", list_key_results(attempt, false)),
         ModelStateChange::Held(attempt) => {
-            let (met, unmet) = (told(attempt, true), told(attempt, false));
+            let (met, unmet) = (list_key_results(attempt, true), list_key_results(attempt, false));
             let met = if met.is_empty() { met } else { format!(": {met}") };
             let unmet = if unmet.is_empty() { unmet } else { format!(", without {unmet}") };
             format!("accepted{met}{unmet}")
@@ -107,7 +107,7 @@ pub(super) fn said(said: &ModelStateChange) -> Option<String> {
     })
 }
 
-fn told(attempt: &Attempt, met: bool) -> String {
+fn list_key_results(attempt: &Attempt, met: bool) -> String {
     let one = |found: &KeyResultOutcome| match found.reason.is_empty() {
         true => format!("`{}`", found.name),
         false => format!("`{}` ({})", found.name, clip(&found.reason)),

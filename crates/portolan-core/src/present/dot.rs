@@ -1,6 +1,6 @@
 //! A workflow as a Graphviz digraph, for `dot -Tsvg`.
 
-use super::check_words::{legend, sign_of, told};
+use super::check_words::{describe_verification, legend, sign_of};
 use super::picture::{Line, Look, label, lines, one_line, small_print};
 use crate::graph::{Node, Workflow};
 
@@ -41,7 +41,7 @@ fn drawn_node(node: &Node) -> String {
         Look::Subflow => ", shape=component",
         Look::Plain => "",
     };
-    let tooltip = told(node).map(|told| format!(", tooltip={}", text(&[&told]))).unwrap_or_default();
+    let tooltip = describe_verification(node).map(|told| format!(", tooltip={}", text(&[&told]))).unwrap_or_default();
     format!("    {} [label={}{style}{tooltip}]\n", quoted(node.id.as_str()), text(&[&label, &small_print(node)]))
 }
 

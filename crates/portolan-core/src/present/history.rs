@@ -147,7 +147,7 @@ fn change(change: &Change) -> Option<String> {
         }
         Change::ItemBegun { index, .. } => Some(format!("item {index} began")),
         Change::Visited { .. } => None,
-        Change::Talked { said, .. } => conversation::said(said),
+        Change::Talked { said, .. } => conversation::describe_change(said),
         Change::ItemDone { index, .. } => Some(format!("item {index} done")),
     }
 }

@@ -240,7 +240,7 @@ fn meaning(here: &Here<'_>, step: &Step, answer: &Outcome) -> Meaning {
         }
         (_, Some(question)) => {
             let label = question.choice(answer).map_or(answer.as_str(), |choice| &choice.label);
-            Meaning::Option(here.told(label))
+            Meaning::Option(here.fill(label))
         }
         (_, None) => Meaning::Outcome,
     }

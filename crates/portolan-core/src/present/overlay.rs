@@ -303,7 +303,7 @@ impl Trail {
         if from != to || again {
             let told = self.left.get(&from).and_then(|left| left.latest);
             if told.is_none() || !executed {
-                let mark = if failed { Mark::Failed } else { said(what, path) };
+                let mark = if failed { Mark::Failed } else { mark_after(what, path) };
                 self.left.entry(from.clone()).or_default().ends_as(mark);
                 if mark == Mark::Failed {
                     self.fails_in(path);
@@ -368,7 +368,7 @@ impl Trail {
 }
 
 /// Returns the mark of a node after an event.
-fn said(what: &EventKind, path: &FramePath) -> Mark {
+fn mark_after(what: &EventKind, path: &FramePath) -> Mark {
     match what {
         EventKind::Reported { frame, outcome, .. } if frame == path => by(outcome),
         EventKind::Cancelled { .. } => Mark::Cancelled,

@@ -128,7 +128,7 @@ impl<'r> Here<'r> {
     }
 
     /// Fills a text with the values of variables. If there are no variables, braces stay.
-    pub(super) fn told(&self, text: &str) -> String {
+    pub(super) fn fill(&self, text: &str) -> String {
         let known = self.run.variables(self.path);
         let declared = |name: &str| self.flow.variable(name).is_some();
         if known.is_empty() && self.flow.variables.is_empty() {
@@ -139,7 +139,7 @@ impl<'r> Here<'r> {
 
     /// Returns its name for people.
     pub(super) fn name(&self) -> String {
-        self.told(&self.node.name)
+        self.fill(&self.node.name)
     }
 
     /// Returns the open question.
@@ -155,10 +155,10 @@ impl<'r> Here<'r> {
         if let (WaitingFor::Answer, Kind::Checkpoint { question: Some(question), .. }) = (on, &self.node.kind) {
             let options = question.options.iter().map(|option| Answer {
                 id: option.id.to_string(),
-                label: self.told(&option.label),
-                description: option.description.as_ref().map(|text| self.told(text)),
+                label: self.fill(&option.label),
+                description: option.description.as_ref().map(|text| self.fill(text)),
             });
-            let message = self.told(&question.message);
+            let message = self.fill(&question.message);
             return Some(QuestionView { id, message, options: options.collect(), raised: false });
         }
         let options = moves(self.workflow, self.frame);

@@ -359,7 +359,7 @@ fn without_field(text: &str, name: &str) -> String {
             continue;
         }
         let after = at + name.len();
-        if let Some((start, end)) = said_of(&text[after..]) {
+        if let Some((start, end)) = value_range(&text[after..]) {
             shown.push_str(&text[done..after + start]);
             shown.push_str(MASK);
             done = after + end;
@@ -370,7 +370,7 @@ fn without_field(text: &str, name: &str) -> String {
 }
 
 /// Returns the range of the value in a rest such as `": "value"…` or `=value …`.
-fn said_of(rest: &str) -> Option<(usize, usize)> {
+fn value_range(rest: &str) -> Option<(usize, usize)> {
     let bare = rest.trim_start_matches(['"', '\'', '\\', ' ']);
     let said = bare.strip_prefix([':', '='])?.trim_start_matches([' ', '\\']);
     let start = rest.len() - said.len();

@@ -151,14 +151,14 @@ impl Here<'_> {
             id: self.asked_id(),
             name: self.name(),
             number: self.number(),
-            description: brief.description.as_ref().map(|text| self.told(text)),
-            instructions: brief.instructions.as_ref().map(|text| self.told(text)),
+            description: brief.description.as_ref().map(|text| self.fill(text)),
+            instructions: brief.instructions.as_ref().map(|text| self.fill(text)),
             context_files: brief.context_files.clone(),
             retries: self.node.max_retries.as_ref().map(|most| most.value),
             gives: self.gives(),
             lacks: self.lacks(viewer),
             tools: self.flow.tools_at(&self.node.id).map(Cow::into_owned),
-            activity: self.activity().map(|activity| self.told_of(activity)),
+            activity: self.activity().map(|activity| self.activity_view(activity)),
         }
     }
 
@@ -190,16 +190,16 @@ impl Here<'_> {
         seat.effectivities.iter().filter(|needed| !has.contains(needed)).cloned().collect()
     }
 
-    fn told_of(&self, activity: &Activity) -> ActivityView {
+    fn activity_view(&self, activity: &Activity) -> ActivityView {
         let known = self.run.variables(self.path);
         let is_true = |name: &str| known.iter().any(|(known, value)| *known == name && **value == Value::Bool(true));
         let counts = |told: &&ConditionalText| told.only_if.as_deref().is_none_or(is_true);
-        let told = |texts: &[ConditionalText]| texts.iter().filter(counts).map(|told| self.told(&told.text)).collect();
-        let plain = |texts: &[String]| texts.iter().map(|text| self.told(text)).collect();
+        let told = |texts: &[ConditionalText]| texts.iter().filter(counts).map(|told| self.fill(&told.text)).collect();
+        let plain = |texts: &[String]| texts.iter().map(|text| self.fill(text)).collect();
         ActivityView {
             id: activity.id.clone(),
             name: activity.name.clone(),
-            description: activity.description.as_ref().map(|text| self.told(text)),
+            description: activity.description.as_ref().map(|text| self.fill(text)),
             rules: told(&activity.rules),
             outcome: plain(&activity.outcome),
             keep: told(&activity.keep),

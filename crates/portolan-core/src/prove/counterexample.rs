@@ -77,7 +77,7 @@ type StepValues = BTreeMap<usize, Map<String, Value>>;
 
 impl Story<'_> {
     /// Returns the run that ends with a step.
-    pub(super) fn told(&self, edge: u32, out_of_time: &mut dyn FnMut() -> bool) -> Counterexample {
+    pub(super) fn counterexample(&self, edge: u32, out_of_time: &mut dyn FnMut() -> bool) -> Counterexample {
         let built = self.built(edge);
         // Conditions that no event brings about are not found by a search either.
         let is_done = built.is_replayed || !built.assumes.is_empty() || out_of_time();

@@ -237,7 +237,7 @@ fn concluded(story: &Story<'_>, out_of_time: &mut dyn FnMut() -> bool) -> Proof 
         .astray
         .iter()
         .take(MAX_TRAPS)
-        .map(|(site, edge)| BlockedChoice { run: story.told(*edge, out_of_time), at: place(site) })
+        .map(|(site, edge)| BlockedChoice { run: story.counterexample(*edge, out_of_time), at: place(site) })
         .collect();
     let dead = if found.bound.is_some() { Vec::new() } else { dead(story.workflow, found) };
     Proof {
@@ -275,7 +275,7 @@ fn traps(story: &Story<'_>, out_of_time: &mut dyn FnMut() -> bool) -> Vec<Trap> 
         }
         if !traps.iter().any(|trap| trap.round == round) {
             let goes_round = verdict::goes_round(found, circle);
-            traps.push(Trap { run: story.told(edge, out_of_time), at, round, goes_round });
+            traps.push(Trap { run: story.counterexample(edge, out_of_time), at, round, goes_round });
         }
     }
     traps

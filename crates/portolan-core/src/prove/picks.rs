@@ -126,7 +126,7 @@ impl At<'_> {
     fn undecided(&self, reading: &[VariableRead], site: &Site) -> Option<(usize, Mask)> {
         let cells = |name: usize| reading.iter().find(|read| read.name == name).map_or(MISSING, |read| read.cells);
         for asked in &site.asks {
-            match asked.told(&cells) {
+            match asked.truth(&cells) {
                 // Later conditions are not evaluated.
                 ConditionTruth::Holds(true) => break,
                 ConditionTruth::Holds(false) => {}

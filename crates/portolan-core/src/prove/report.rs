@@ -63,7 +63,7 @@ impl Proof {
             .iter()
             .map(|astray| ProofFinding { diagnostic: no_way(workflow, &astray.at), run: Some(astray.run.clone()) });
         let unseen = UnreachedNodes::of(workflow, self.alive.refutations());
-        let dead = self.alive.refutations().iter().filter_map(|dead| unseen.told(workflow, dead));
+        let dead = self.alive.refutations().iter().filter_map(|dead| unseen.diagnostic(workflow, dead));
         let dead = dead.map(|diagnostic| ProofFinding { diagnostic, run: None });
         traps.chain(astray).chain(dead).collect()
     }
@@ -73,9 +73,9 @@ impl Proof {
     pub fn summary(&self) -> String {
         let mut parts = Vec::new();
         let verdicts = [
-            (said(&self.finishes), "can always finish"),
-            (said(&self.alive), "nothing dead"),
-            (said(&self.has_ways), "always a way"),
+            (truth(&self.finishes), "can always finish"),
+            (truth(&self.alive), "nothing dead"),
+            (truth(&self.has_ways), "always a way"),
         ];
         parts.extend(verdicts.iter().filter(|(is, _)| *is == Some(true)).map(|(_, text)| (*text).to_owned()));
         if let Some(costs) = &self.costs {
@@ -123,7 +123,7 @@ impl Bound {
     }
 }
 
-fn said<T>(verdict: &Conclusion<T>) -> Option<bool> {
+fn truth<T>(verdict: &Conclusion<T>) -> Option<bool> {
     match verdict {
         Conclusion::Proved => Some(true),
         Conclusion::Refuted(_) => Some(false),
@@ -281,7 +281,7 @@ impl<'p, 'w> UnreachedNodes<'p, 'w> {
     }
 
     /// Describes what never happens, unless another finding explains it.
-    fn told(&self, workflow: &Workflow, dead: &Dead) -> Option<Diagnostic> {
+    fn diagnostic(&self, workflow: &Workflow, dead: &Dead) -> Option<Diagnostic> {
         let (place, message, help) = match dead {
             Dead::Node(place) if !self.told.contains(place) => return None,
             Dead::Node(place) => {

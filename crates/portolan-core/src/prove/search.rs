@@ -58,7 +58,7 @@ impl Story<'_> {
         let mut due = STRIDE;
         while let Some((_, at)) = search.waiting.pop() {
             if let Some(last) = search.follow(at, edge) {
-                return Some(search.told(last));
+                return Some(search.counterexample(last));
             }
             let is_over = search.tried > due && {
                 due = search.tried + STRIDE;
@@ -163,7 +163,7 @@ impl Search<'_> {
     }
 
     /// Returns the run as a counterexample.
-    fn told(self, last: ReachedRun) -> Counterexample {
+    fn counterexample(self, last: ReachedRun) -> Counterexample {
         let (mut events, mut lines) = (Vec::new(), Vec::new());
         let mut by = &last.by;
         let opening = loop {

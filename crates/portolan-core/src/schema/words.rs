@@ -10,7 +10,7 @@ use crate::diagnostic::{clip, list};
 pub(super) fn of_value(schema: &Value, error: &ValidationError<'_>) -> SchemaFault {
     let path = error.instance_path().as_str().to_owned();
     let hides = write_only::hides(schema, &path);
-    SchemaFault { message: said(error, hides), path }
+    SchemaFault { message: error_message(error, hides), path }
 }
 
 /// A fault of a schema: the value that is checked is the schema itself.
@@ -24,12 +24,12 @@ pub(super) fn of_schema(error: &ValidationError<'_>) -> SchemaFault {
             list(&["array", "boolean", "integer", "null", "number", "object", "string"]),
             shown(error.instance(), false)
         ),
-        _ => said(error, false),
+        _ => error_message(error, false),
     };
     SchemaFault { path, message }
 }
 
-fn said(error: &ValidationError<'_>, hides: bool) -> String {
+fn error_message(error: &ValidationError<'_>, hides: bool) -> String {
     let found = || shown(error.instance(), hides);
     let but = |wanted: &str| format!("must be {wanted}, but is {}", found());
     match error.kind() {
@@ -59,7 +59,7 @@ fn said(error: &ValidationError<'_>, hides: bool) -> String {
         Kind::Pattern { pattern } => format!("must match `{}`, but is {}", clip(pattern), found()),
         Kind::Format { format } => but(&format!("written as `{}`", clip(format))),
         Kind::PropertyNames { error } => {
-            format!("has a field `{}`, whose name {}", shown_name(error.instance(), hides), said(error, hides))
+            format!("has a field `{}`, whose name {}", shown_name(error.instance(), hides), error_message(error, hides))
         }
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => alternatives(context, error, hides),
         Kind::OneOfMultipleValid { .. } => "fits more than one alternative, but must fit exactly one".to_owned(),
@@ -105,7 +105,10 @@ fn alternatives(context: &[Vec<ValidationError<'_>>], whole: &ValidationError<'_
             let path = error.instance_path().as_str();
             let place = path.strip_prefix(whole.instance_path().as_str()).unwrap_or(path);
             let place = if place.is_empty() { "it".to_owned() } else { format!("`{}`", clip(place)) };
-            format!("does not fit any of the {count} alternatives; for the closest, {place} {}", said(error, hides))
+            format!(
+                "does not fit any of the {count} alternatives; for the closest, {place} {}",
+                error_message(error, hides)
+            )
         }
         _ => format!("does not fit any of the {count} alternatives"),
     }

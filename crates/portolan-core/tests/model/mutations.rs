@@ -9,7 +9,7 @@ use proptest::strategy::Strategy;
 use serde_json::{Value, json};
 
 use crate::generate::Files;
-use crate::proof::{compared, number, runner, told};
+use crate::proof::{compared, number, refutations_text, runner};
 use crate::walk::repaired;
 
 /// A fault, by what it is called, and how it is made: nothing where the file has no place for it.
@@ -93,7 +93,7 @@ fn each_is_found_or_alike(what: &str, files: impl Strategy<Value = Files>) -> BT
             assert_eq!(came, Ok(()), "{name}: {}", faulty[0]);
             let row = rows.entry(name).or_default();
             row.made += 1;
-            match told(&of_faulty) == told(&proof) {
+            match refutations_text(&of_faulty) == refutations_text(&proof) {
                 // Brute force agrees: what is refuted, and what never happens, is the same as before.
                 true => row.alike += 1,
                 false => row.found += 1,

@@ -503,7 +503,7 @@ pub(crate) fn runner() -> TestRunner {
 }
 
 /// What a proof refutes: where runs are caught and lose their way, and what never happens.
-pub(crate) fn told(proof: &Proof) -> String {
+pub(crate) fn refutations_text(proof: &Proof) -> String {
     let traps: Vec<_> = proof.finishes.refutations().iter().map(|trap| (&trap.round, trap.goes_round)).collect();
     let astray: Vec<_> = proof.has_ways.refutations().iter().map(|astray| &astray.at).collect();
     format!("{traps:?} {astray:?} {:?}", proof.alive.refutations())

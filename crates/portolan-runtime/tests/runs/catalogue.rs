@@ -307,7 +307,7 @@ fn by(check: &CheckBy) -> String {
     match check {
         CheckBy::Evidence(evidence) => match evidence.fact.output() {
             Some((name, _)) => format!("the report has `{name}`, which fits a schema"),
-            None => evidence.told(),
+            None => evidence.description(),
         },
         CheckBy::Project { name } => format!("the project's `{name}`"),
         CheckBy::Gate { name } => format!("`{name}`"),

@@ -187,6 +187,6 @@ fn by(check: &CheckBy) -> String {
         CheckBy::File { path } => format!("file {path}"),
         CheckBy::Project { name } => format!("the project's {name}"),
         CheckBy::Gate { name } => format!("gate {name}"),
-        CheckBy::Evidence(evidence) => evidence.told(),
+        CheckBy::Evidence(evidence) => evidence.description(),
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn checks(situation: &Situation) -> Option<String> {
         CheckBy::File { path } => format!("- {}: the file `{path}` exists and is not empty", check.id),
         CheckBy::Project { name } => format!("- {}: the project's check `{name}` holds", check.id),
         CheckBy::Gate { name } => format!("- {}: the repository satisfies `{name}`", check.id),
-        CheckBy::Evidence(evidence) => format!("- {}: {}{}", check.id, evidence.told(), schema(&evidence.fact)),
+        CheckBy::Evidence(evidence) => format!("- {}: {}{}", check.id, evidence.description(), schema(&evidence.fact)),
     }));
     if let Some(untrusted) = &situation.untrusted {
         let lift = lifted_by(untrusted);

@@ -167,7 +167,7 @@ fn add_result(state: &mut State, check: Check) {
     let value = free_name(check.id.as_str(), is_taken);
     state.key_results.push(KeyResult {
         name: Spanned { value, span: check.span },
-        description: told(&check.by),
+        description: description(&check.by),
         by,
         advisory: false,
         attached: true,
@@ -175,13 +175,13 @@ fn add_result(state: &mut State, check: Check) {
 }
 
 /// Returns the description of a key result for the model that works on the state.
-fn told(by: &CheckBy) -> String {
+fn description(by: &CheckBy) -> String {
     match by {
         CheckBy::Run { argv, .. } => format!("`{}` succeeds", argv.join(" ")),
         CheckBy::File { path } => format!("the file `{path}` is there and is not empty"),
         CheckBy::Project { name } => format!("the project's check `{name}` holds"),
         CheckBy::Gate { name } => Gate::named(name).map_or(name.as_str(), |gate| gate.wants).to_owned(),
-        CheckBy::Evidence(evidence) => evidence.told(),
+        CheckBy::Evidence(evidence) => evidence.description(),
     }
 }
 

@@ -21,7 +21,7 @@ fn read(text: &str, strictness: Strictness) -> super::File {
 }
 
 /// Returns the diagnostics of a text, a line each.
-fn said(text: &str, strictness: Strictness) -> Vec<String> {
+fn diagnostics(text: &str, strictness: Strictness) -> Vec<String> {
     let faults = read(text, strictness).faults;
     faults.iter().map(|fault| format!("{:?} {}: {}", fault.severity, fault.code, fault.message)).collect()
 }
@@ -61,7 +61,7 @@ fn a_sixth_dialect_is_read_checked_and_walked_to_its_end() {
 #[test]
 fn a_sixth_dialect_says_its_faults_as_the_others_do() {
     assert_eq!(
-        said("checklist: [wash, wash]\nnote: 1", Strictness::Strict),
+        diagnostics("checklist: [wash, wash]\nnote: 1", Strictness::Strict),
         [
             "Error nothing-twice: `wash` stands on the list twice",
             "Error unknown-field: the file has a field `note`, which has no meaning here",

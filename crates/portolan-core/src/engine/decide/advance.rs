@@ -160,7 +160,7 @@ fn end(draft: &mut Draft<'_>, at: &At<'_>, result: EndResult) {
     if let Some(schema) = &interface.output {
         let faults = schema.value.check(output.as_deref().unwrap_or(&Value::Null));
         if !faults.is_empty() {
-            let message = format!("the output does not match `outputSchema`: {}", told(&faults));
+            let message = format!("the output does not match `outputSchema`: {}", format_faults(&faults));
             return draft.broke(at.path, at.node(), at.fault("bad-output", message, ""));
         }
     }
@@ -169,7 +169,7 @@ fn end(draft: &mut Draft<'_>, at: &At<'_>, result: EndResult) {
 }
 
 /// Returns the first faults of a value as text.
-pub(super) fn told(faults: &[SchemaFault]) -> String {
+pub(super) fn format_faults(faults: &[SchemaFault]) -> String {
     let mut told: Vec<String> = faults.iter().take(MAX_FAULTS_TOLD).map(|fault| fault.to_string()).collect();
     if faults.len() > MAX_FAULTS_TOLD {
         told.push(format!("and {} more", faults.len() - MAX_FAULTS_TOLD));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::activities::at_first;
-use super::advance::told;
+use super::advance::format_faults;
 use super::scope::{At, EvaluationResult, fault};
 use super::walk::Draft;
 use crate::diagnostic::list;
@@ -22,7 +22,7 @@ pub(super) fn given(flow: &Flow, input: Arc<Value>) -> Result<Data, Fault> {
     if let Some(schema) = flow.interface.as_ref().and_then(|interface| interface.input.as_ref()) {
         let faults = schema.value.check(&input);
         if !faults.is_empty() {
-            let message = format!("the input is not valid for `{}`: {}", flow.name, told(&faults));
+            let message = format!("the input is not valid for `{}`: {}", flow.name, format_faults(&faults));
             return Err(fault(&flow.start, "bad-input", message, ""));
         }
     }

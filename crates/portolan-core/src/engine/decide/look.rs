@@ -25,7 +25,7 @@ pub fn look<T>(
     let now = Now { at, seed: 0 };
     let is_state = flow.steps.get(node).is_some_and(|step| matches!(step.node.kind, Kind::State(_)));
     if !is_state {
-        return Some(scope::seen(flow, run, path, now, evaluate));
+        return Some(scope::evaluate_at(flow, run, path, now, evaluate));
     }
     let (input, attempt) = (states::input(run, path), Value::from(1));
     let data = run.frame(&run.owner(path)).and_then(|frame| frame.data.as_deref());
@@ -34,7 +34,7 @@ pub fn look<T>(
     let history = states::history(flow, &scope::outputs(run, path));
     let names = [("input", &*input), ("shared", &shared), ("attempt", &attempt), ("calls", &calls)];
     let names = names.into_iter().chain([("feedback", &feedback), ("history", &history)]);
-    Some(scope::seen(flow, run, path, now, |scope| {
+    Some(scope::evaluate_at(flow, run, path, now, |scope| {
         let mut scope = scope.clone();
         scope.names.splice(0..0, names);
         scope.bindings = scope.names.clone();

@@ -80,7 +80,7 @@ impl Draft<'_> {
         match &self.step(&flow, node).exits.failing {
             FailureHandling::Caught(_) | FailureHandling::Ends => self.broke(path, node, fault),
             FailureHandling::Stays | FailureHandling::Leads(_) | FailureHandling::Retries { .. } => {
-                self.stuck(path, node.clone(), told(&fault));
+                self.stuck(path, node.clone(), format_fault(&fault));
             }
         }
     }
@@ -159,7 +159,7 @@ impl Draft<'_> {
 const WORKFLOW_FAILED: &str = "workflow-failed";
 
 /// Returns a fault as text for feedback.
-fn told(fault: &Fault) -> String {
+fn format_fault(fault: &Fault) -> String {
     match fault.detail.as_str() {
         "" => fault.message.clone(),
         expression => format!("{} in `{expression}`", fault.message),

@@ -65,7 +65,7 @@ impl<'r> At<'r> {
             scope.bindings = bound.to_vec();
             evaluate(&scope)
         };
-        seen(self.flow, self.run, self.path, self.now, evaluate)
+        evaluate_at(self.flow, self.run, self.path, self.now, evaluate)
             .map_err(|fault| self.fault(fault.code, fault.message, fault.expression))
     }
 
@@ -80,7 +80,13 @@ pub(super) fn fault(node: &NodeId, code: &str, message: impl Into<String>, detai
 
 /// Evaluates with what is visible at a position: the outputs of nodes, the variables by their names and under `shared`,
 /// and under `input` the input of the flow if its file asks for that.
-pub(super) fn seen<T>(flow: &Flow, run: &Run, path: &FramePath, now: Now, evaluate: impl FnOnce(&Scope<'_>) -> T) -> T {
+pub(super) fn evaluate_at<T>(
+    flow: &Flow,
+    run: &Run,
+    path: &FramePath,
+    now: Now,
+    evaluate: impl FnOnce(&Scope<'_>) -> T,
+) -> T {
     let data = run.frame(&run.owner(path)).and_then(|frame| frame.data.as_deref()).filter(|_| flow.records);
     let shared = data.map(|data| &data.variables).filter(|variables| !variables.is_empty());
     let shared = shared.map(|variables| Value::Object(variables.clone()));
@@ -104,7 +110,7 @@ impl Draft<'_> {
         let (workflow, now) = (self.workflow, self.now);
         let run = if self.changes().is_empty() { self.before } else { self.run() };
         let Some(frame) = run.frame(path) else { return Err(fault(node, "gone", "it is not in progress", "")) };
-        seen(workflow.flow(&frame.flow), run, path, now, evaluate)
+        evaluate_at(workflow.flow(&frame.flow), run, path, now, evaluate)
             .map_err(|broken| fault(node, broken.code, broken.message, broken.expression))
     }
 

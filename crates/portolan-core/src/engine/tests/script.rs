@@ -107,14 +107,14 @@ impl Script {
             "begin" => event(EventKind::Begun { revision: Some(run.root.since) }),
             "cancel" => event(EventKind::Cancelled { reason: "called off".to_owned(), outcome: None }),
             _ => match (word.strip_prefix("unquoted:"), word.strip_prefix("used:")) {
-                (Some(word), _) => self.said(run, word, false),
+                (Some(word), _) => self.parse_event(run, word, false),
                 (_, Some(bypass)) => event(EventKind::Used { bypass: bypass.to_owned() }),
-                (None, None) => self.said(run, word, true),
+                (None, None) => self.parse_event(run, word, true),
             },
         }
     }
 
-    fn said(&self, run: &Run, word: &str, quoted: bool) -> Event {
+    fn parse_event(&self, run: &Run, word: &str, quoted: bool) -> Event {
         let (word, outputs) = match word.split_once('{') {
             Some((word, outputs)) => (word, Some(serde_json::from_str(&format!("{{{outputs}")).expect("an object"))),
             None => (word, None),

@@ -86,7 +86,7 @@ mod tests {
 
     use super::aligned;
 
-    fn told(present: Value, wanted: Value) -> String {
+    fn alignment(present: Value, wanted: Value) -> String {
         let (present, wanted) = (present.as_array().expect("a list"), wanted.as_array().expect("a list"));
         let places = aligned(present, wanted).into_iter();
         places.map(|place| place.map_or("+".to_owned(), |place| place.to_string())).collect()
@@ -95,11 +95,11 @@ mod tests {
     #[test]
     fn items_are_known_by_their_key_or_their_place() {
         let node = |id: &str| json!({ "id": id });
-        assert_eq!(told(json!([node("a"), node("b")]), json!([node("b"), node("c"), node("a")])), "1+0");
-        assert_eq!(told(json!([node("a"), node("b")]), json!([node("a"), node("c")])), "01", "renamed");
-        assert_eq!(told(json!([1, 2, 3]), json!([1, 9, 2, 3])), "0+12");
-        assert_eq!(told(json!([1, 2, 3]), json!([1, 3])), "02");
-        assert_eq!(told(json!([1, 2, 3]), json!([1, 8, 3, 4])), "012+");
-        assert_eq!(told(json!([1, 1]), json!([1, 1, 1])), "01+");
+        assert_eq!(alignment(json!([node("a"), node("b")]), json!([node("b"), node("c"), node("a")])), "1+0");
+        assert_eq!(alignment(json!([node("a"), node("b")]), json!([node("a"), node("c")])), "01", "renamed");
+        assert_eq!(alignment(json!([1, 2, 3]), json!([1, 9, 2, 3])), "0+12");
+        assert_eq!(alignment(json!([1, 2, 3]), json!([1, 3])), "02");
+        assert_eq!(alignment(json!([1, 2, 3]), json!([1, 8, 3, 4])), "012+");
+        assert_eq!(alignment(json!([1, 1]), json!([1, 1, 1])), "01+");
     }
 }

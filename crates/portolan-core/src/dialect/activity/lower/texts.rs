@@ -143,7 +143,7 @@ pub(super) fn step(step: &Step) -> Brief {
         let with = if inputs.is_empty() { String::new() } else { format!(" with {}", inputs.join(", ")) };
         lines.push(format!("Technique: {}{with}", technique.name.value));
     }
-    lines.extend(step.actions.iter().filter_map(told));
+    lines.extend(step.actions.iter().filter_map(action_text));
     let output = |output: &Output| match (&output.name.value, &output.variable.value) {
         (name, variable) if name == variable => name.clone(),
         (name, variable) => format!("{variable} (its `{name}`)"),
@@ -165,7 +165,7 @@ fn place(file: &File, name: &str) -> String {
 }
 
 /// Returns the text of an action, or `None` for one that the engine performs.
-fn told(action: &Action) -> Option<String> {
+fn action_text(action: &Action) -> Option<String> {
     let verb = match action.verb {
         Verb::Set => return None,
         Verb::Log => "Log",

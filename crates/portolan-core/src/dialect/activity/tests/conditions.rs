@@ -2,10 +2,10 @@
 
 use expect_test::expect;
 
-use super::said;
+use super::diagnostics;
 
 fn of(condition: &str) -> String {
-    said(&format!("transitions:\n  - to: b\n    condition: {condition}\n"))
+    diagnostics(&format!("transitions:\n  - to: b\n    condition: {condition}\n"))
 }
 
 #[test]
@@ -105,12 +105,12 @@ fn one_thing_has_one_condition() {
         5:5 error either-or: step `s` has both `when` and `condition` (the first of the two counts)
             help: keep one of the two
     "#]]
-    .assert_eq(&said("steps:\n  - id: s\n    when: a\n    condition: b\n"));
+    .assert_eq(&diagnostics("steps:\n  - id: s\n    when: a\n    condition: b\n"));
     expect![[r#"
         4:11 error wrong-type: `when` of step `s` must be a string, but is an object (it is left out)
             help: write it as `state == done`, or call it `condition` if it is an object
     "#]]
-    .assert_eq(&said("steps:\n  - id: s\n    when: { type: simple }\n"));
+    .assert_eq(&diagnostics("steps:\n  - id: s\n    when: { type: simple }\n"));
 }
 
 #[test]

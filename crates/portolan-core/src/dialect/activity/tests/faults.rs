@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use super::{activity, said, workflow};
+use super::{activity, diagnostics, workflow};
 
 #[test]
 fn what_a_workflow_must_have() {
@@ -222,7 +222,7 @@ fn what_an_activity_must_have() {
         8:16 error wrong-type: `modeOverrides` of activity `a` must be an object, but is an array (it is left out)
             help: write the overrides under the id of the mode
     "#]]
-    .assert_eq(&said(text));
+    .assert_eq(&diagnostics(text));
 }
 
 #[test]
@@ -366,12 +366,12 @@ steps:
             help: did you mean `name`?
         14:5 error wrong-type: a step must be an object, but is a string (it is left out)
             help: write it with an `id`: `- id: look-around`
-    "#]].assert_eq(&said(text));
+    "#]].assert_eq(&diagnostics(text));
     expect![[r#"
         2:8 error wrong-type: `steps` of activity `a` must be an array, but is an object (it counts as absent)
             help: write each item after a `-`, or all of them as `[first, second]`
     "#]]
-    .assert_eq(&said("steps: { a: 1 }\n"));
+    .assert_eq(&diagnostics("steps: { a: 1 }\n"));
 }
 
 #[test]
@@ -430,12 +430,12 @@ checkpoints:
             help: write its fields as `name: value`, each on a line of its own
         15:116 error wrong-type: `skipActivities` of `effect` of option `o` of checkpoint `l` must be an array of strings, but is a string (it counts as absent)
             help: write each item after a `-`, or all of them as `[first, second]`
-    "#]].assert_eq(&said(text));
+    "#]].assert_eq(&diagnostics(text));
     // Among the steps, a checkpoint's place is its position.
     expect![[r#"
         3:40 error unknown-field: checkpoint `a` has a field `after`, which has no meaning here (it is ignored)
             help: the fields here are `kind`, `id`, `name`, `description`, `prerequisite`, `when`, `condition`, `required`, `blocking`, `scope`, `ref`, `message`, `options`, `defaultOption` and `autoAdvanceMs`
-    "#]].assert_eq(&said("steps:\n  - { kind: checkpoint, id: a, ref: b, after: x }\n"));
+    "#]].assert_eq(&diagnostics("steps:\n  - { kind: checkpoint, id: a, ref: b, after: x }\n"));
 }
 
 #[test]
@@ -504,7 +504,7 @@ loops:
         20:46 warning inert-field: `after` of loop `q` does nothing: the loop repeats steps at their own positions
             help: remove it, or define the steps inside the loop
     "#]]
-    .assert_eq(&said(text));
+    .assert_eq(&diagnostics(text));
 }
 
 #[test]
@@ -512,7 +512,7 @@ fn loops_stand_inside_each_other_eight_deep() {
     let nested = |levels: usize| {
         let open = |level: usize| format!("{{kind: loop, id: l{level}, loopType: forEach, over: xs, steps: [");
         let open: String = (0..levels).map(open).collect();
-        said(&format!("steps: [{open}{{id: s}}{}]\n", "]}".repeat(levels)))
+        diagnostics(&format!("steps: [{open}{{id: s}}{}]\n", "]}".repeat(levels)))
     };
     assert_eq!(nested(8), "");
     expect![[r#"
@@ -586,19 +586,19 @@ artifacts: [{ id: a }, { id: b, name: B, action: delete }]
             help: add `name: …`
         20:50 error unknown-value: `action` of artifact `b` is `delete`, which is not one of its values (it counts as absent)
             help: write one of `create` and `update`
-    "#]].assert_eq(&said(text));
+    "#]].assert_eq(&diagnostics(text));
     expect![[r#"
         2:11 error wrong-type: `triggers` of activity `a` must be an array, but is a string (it counts as absent)
             help: write each item after a `-`, or all of them as `[first, second]`
     "#]]
-    .assert_eq(&said("triggers: x\n"));
+    .assert_eq(&diagnostics("triggers: x\n"));
 }
 
 #[test]
 fn lists_have_an_end() {
     let steps = |count: usize| {
         let ids: Vec<String> = (0..count).map(|at| format!("{{id: s{at}}}")).collect();
-        said(&format!("steps: [{}]\n", ids.join(",")))
+        diagnostics(&format!("steps: [{}]\n", ids.join(",")))
     };
     assert_eq!(steps(10_000), "");
     expect![[r#"

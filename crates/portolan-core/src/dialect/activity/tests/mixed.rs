@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use super::{activity, said, workflow};
+use super::{activity, diagnostics, workflow};
 
 #[test]
 fn both_generations_stand_in_one_activity() {
@@ -45,10 +45,10 @@ transitions:
 #[test]
 fn times_are_numbers_and_ranges() {
     for time in ["30m", "1-4h", "2 days", "1.5 - 2 hr", "\"90\"", "45min"] {
-        assert_eq!(said(&format!("estimatedTime: {time}\n")), "", "{time}");
+        assert_eq!(diagnostics(&format!("estimatedTime: {time}\n")), "", "{time}");
     }
     for time in ["h", "1-", "-1", "1-2-3h", "1 week", "1e9h", "\"\"", "一"] {
-        assert!(said(&format!("estimatedTime: {time}\n")).contains("bad-duration"), "{time}");
+        assert!(diagnostics(&format!("estimatedTime: {time}\n")).contains("bad-duration"), "{time}");
     }
 }
 

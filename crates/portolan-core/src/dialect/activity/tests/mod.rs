@@ -26,7 +26,7 @@ fn activity(text: &str) -> String {
 }
 
 /// Returns only the diagnostics of an activity; `rest` follows its id.
-fn said(rest: &str) -> String {
+fn diagnostics(rest: &str) -> String {
     let text = format!("id: a\n{rest}");
     let story = activity(&text);
     story

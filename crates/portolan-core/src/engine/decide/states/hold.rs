@@ -46,7 +46,7 @@ pub(in crate::engine::decide) fn resume(
         }
         Resume::Accept => working.accept_best(),
         Resume::GoOn => working.go_on(why, then)?,
-        Resume::Answer(answer) => working.told(why, then, answer)?,
+        Resume::Answer(answer) => working.resume_with_answer(why, then, answer)?,
     }
     Ok(())
 }
@@ -72,7 +72,12 @@ impl StateDecision<'_, '_> {
         Ok(())
     }
 
-    fn told(&mut self, why: WaitReason, then: ModelActivity, answer: &Arc<Value>) -> Result<(), Rejection> {
+    fn resume_with_answer(
+        &mut self,
+        why: WaitReason,
+        then: ModelActivity,
+        answer: &Arc<Value>,
+    ) -> Result<(), Rejection> {
         match why {
             WaitReason::Answer { call, .. } | WaitReason::Break { call, .. } => {
                 self.tool_goes_on(then, &call, answer.clone())

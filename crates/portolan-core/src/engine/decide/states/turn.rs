@@ -63,7 +63,7 @@ impl StateDecision<'_, '_> {
         if self.state.again == RetryContext::Restart
             && let Some(last) = self.talk.failed.last()
         {
-            user = words::told_again(&user, &words::text_of(&last.output));
+            user = words::retry_prompt(&user, &words::text_of(&last.output));
         }
         if let Some(reasons) = words::feedback(self, advice) {
             user = format!("{user}\n\n{reasons}");
@@ -90,7 +90,7 @@ impl StateDecision<'_, '_> {
 
     fn answered(&mut self, reply: &Completion, patience: Backoff) {
         match reply {
-            Completion::Answer(answer) => self.said(answer),
+            Completion::Answer(answer) => self.handle_answer(answer),
             Completion::Output { output, writes } => {
                 self.say(ModelStateChange::Asked { works: true });
                 for (name, value) in writes.as_deref().and_then(Value::as_object).into_iter().flatten() {
@@ -123,7 +123,7 @@ impl StateDecision<'_, '_> {
         self.say(ModelStateChange::Doing(then(Backoff { failures, not_before })));
     }
 
-    fn said(&mut self, answer: &ModelAnswer) {
+    fn handle_answer(&mut self, answer: &ModelAnswer) {
         let turn = self.talk.turn;
         self.say(ModelStateChange::Asked { works: true });
         self.spend(Spend { model_calls: 1, ..Spend::of_answer(answer) });

@@ -67,7 +67,7 @@ fn is_nothing(input: &Value) -> bool {
 }
 
 /// Returns the prompt of a new conversation that follows an earlier attempt.
-pub(super) fn told_again(prompt: &str, output: &str) -> String {
+pub(super) fn retry_prompt(prompt: &str, output: &str) -> String {
     let output = clipped(output, MAX_TOOL_TEXT);
     format!("{prompt}\n\nThis was attempted before. The result was:\n<previous_result>\n{output}\n</previous_result>")
 }

@@ -156,7 +156,7 @@ fn first(_: usize) -> usize {
 }
 
 /// Runs a definition three times, twice with a restart before every event, and checks that the results are equal.
-fn told(workflow: &Workflow, failures: &BTreeMap<String, u32>) -> Told {
+fn run_with_restarts(workflow: &Workflow, failures: &BTreeMap<String, u32>) -> Told {
     let world = || World { workflow, failures: failures.clone() };
     let straight = world().run(&mut first, |run, _| run);
     let read = world().run(&mut first, |run, _| reread(&run));

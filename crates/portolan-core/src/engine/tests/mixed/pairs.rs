@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use expect_test::expect_file;
 
-use super::told;
+use super::run_with_restarts;
 use crate::engine::tests::notation;
 
 /// The kinds, each with the notation of a node `X` that leads to `Y`.
@@ -37,7 +37,7 @@ fn each_kind_stands_before_each_other() {
         for (first, before) in KINDS {
             for (second, after) in KINDS {
                 let workflow = notation::workflow(&definition(before, after, takes));
-                let told = told(&workflow, &BTreeMap::new());
+                let told = run_with_restarts(&workflow, &BTreeMap::new());
                 writeln!(text, "{form}: {first}, {second}: {} → {}", told.all.join(", "), told.ended).expect("a text");
             }
         }

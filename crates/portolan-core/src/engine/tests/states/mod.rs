@@ -50,7 +50,7 @@ fn tell(workflow: &Workflow, lines: &str, restart: impl Fn(Run, &Vec<Change>) ->
         if !line.is_empty() {
             now += 1;
             run = restart(run, &journal);
-            let event = Event { at: Timestamp(now), by: Actor::Engine, what: said(workflow, &run, line) };
+            let event = Event { at: Timestamp(now), by: Actor::Engine, what: parse_event(workflow, &run, line) };
             match step(workflow, &mut run, &mut journal, &reread(&event)) {
                 Ok(changes) => told.push_str(&format!("{}\n", present::history(&event, &changes))),
                 Err(refusal) => told.push_str(&format!("{line}: {refusal}\n")),
@@ -115,7 +115,7 @@ fn ended(run: &Run) -> String {
 }
 
 /// Returns the event of a line. A line after `@BRANCH` is for that branch.
-fn said(workflow: &Workflow, run: &Run, line: &str) -> EventKind {
+fn parse_event(workflow: &Workflow, run: &Run, line: &str) -> EventKind {
     let (branch, line) = match line.strip_prefix('@').and_then(|line| line.split_once(' ')) {
         Some((branch, line)) => (FramePath(vec![branch.into()]), line),
         None => (FramePath::default(), line),
