@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    fn told(pairs: &[(&'static str, &'static str)], invariant: &str) -> Option<(String, Option<String>)> {
+    fn bypass_request(pairs: &[(&'static str, &'static str)], invariant: &str) -> Option<(String, Option<String>)> {
         asked(invariant, pairs.iter().map(|(name, value)| (*name, Some(*value))))
             .map(|asked| (asked.variable, asked.reason))
     }
@@ -171,22 +171,31 @@ mod tests {
 
     #[test]
     fn only_these_variables_with_one_or_true_ask() {
-        assert_eq!(told(&[("PORTOLAN_SKIP_QA_GATE", "1")], "I-6"), Some(("PORTOLAN_SKIP_QA_GATE".into(), None)));
-        assert_eq!(told(&[("XCODER_SKIP_QA_GATE", "true")], "I-6"), Some(("XCODER_SKIP_QA_GATE".into(), None)));
+        assert_eq!(
+            bypass_request(&[("PORTOLAN_SKIP_QA_GATE", "1")], "I-6"),
+            Some(("PORTOLAN_SKIP_QA_GATE".into(), None))
+        );
+        assert_eq!(
+            bypass_request(&[("XCODER_SKIP_QA_GATE", "true")], "I-6"),
+            Some(("XCODER_SKIP_QA_GATE".into(), None))
+        );
         for value in ["0", "yes", "", "TRUE", " 1"] {
             assert_eq!(asked("I-6", [("PORTOLAN_SKIP_QA_GATE", Some(value))].into_iter()), None, "{value}");
         }
-        assert_eq!(told(&[("PORTOLAN_SKIP_QA_GATES", "1")], "I-6"), None);
-        assert_eq!(told(&[("PORTOLAN_SKIP_QA_GATE", "1")], "I-8"), None);
+        assert_eq!(bypass_request(&[("PORTOLAN_SKIP_QA_GATES", "1")], "I-6"), None);
+        assert_eq!(bypass_request(&[("PORTOLAN_SKIP_QA_GATE", "1")], "I-8"), None);
         assert_eq!(
-            told(&[("PORTOLAN_ALLOW_INTEGRATION_EDIT", "1"), ("PORTOLAN_ALLOW_INTEGRATION_EDIT", "0")], "I-1"),
+            bypass_request(
+                &[("PORTOLAN_ALLOW_INTEGRATION_EDIT", "1"), ("PORTOLAN_ALLOW_INTEGRATION_EDIT", "0")],
+                "I-1"
+            ),
             None
         );
         assert_eq!(asked("I-6", [("PORTOLAN_SKIP_QA_GATE", None)].into_iter()), None);
-        let with = told(&[("PORTOLAN_SKIP_ISSUE_REF", "1"), (REASON, " typo ")], "I-8");
+        let with = bypass_request(&[("PORTOLAN_SKIP_ISSUE_REF", "1"), (REASON, " typo ")], "I-8");
         assert_eq!(with, Some(("PORTOLAN_SKIP_ISSUE_REF".into(), Some("typo".into()))));
         assert_eq!(
-            told(&[("PORTOLAN_SKIP_ISSUE_REF", "1"), (REASON, " ")], "I-8").and_then(|(_, reason)| reason),
+            bypass_request(&[("PORTOLAN_SKIP_ISSUE_REF", "1"), (REASON, " ")], "I-8").and_then(|(_, reason)| reason),
             None
         );
     }

@@ -57,7 +57,7 @@ pub enum Sort {
 
 impl LogFinding {
     /// Returns the finding as the log records it.
-    pub fn told(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         json!({
             "rule": self.rule,
             "subject": self.subject,

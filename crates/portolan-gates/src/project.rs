@@ -153,7 +153,7 @@ fn scalar(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Vec<String> {
+    fn outcome_lines(text: &str) -> Vec<String> {
         let source = Source::new("checks.yaml", text);
         let (checks, faults) = read(&source);
         let faults = faults.iter().map(|fault| {
@@ -175,14 +175,14 @@ mod tests {
         let text = format!("checks:\n  {}\n", lines.join("\n  "));
         let mut sorted = lines.to_vec();
         sorted.sort_unstable();
-        assert_eq!(told(&text), sorted);
+        assert_eq!(outcome_lines(&text), sorted);
     }
 
     #[test]
     fn every_fault_is_told_in_its_place_and_the_rest_is_read() {
         let text = "checks:\n  Tests: none\n  a: maybe\n  b: {run: []}\n  c: {run: [x], timeout: soon}\n  d: {runs: [x]}\n  e: {run: [x]}\nmore: 1\n";
         assert_eq!(
-            told(text),
+            outcome_lines(text),
             [
                 "e: {run: [x]}",
                 "2:3 bad-check: `Tests` cannot be the name of a check",
@@ -194,7 +194,7 @@ mod tests {
                 "8:1 unknown-field: the file has a field `more`, which has no meaning here",
             ]
         );
-        assert_eq!(told(""), Vec::<String>::new());
-        assert_eq!(told("# nothing yet\n"), Vec::<String>::new());
+        assert_eq!(outcome_lines(""), Vec::<String>::new());
+        assert_eq!(outcome_lines("# nothing yet\n"), Vec::<String>::new());
     }
 }

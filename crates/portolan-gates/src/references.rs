@@ -246,7 +246,7 @@ fn is_name(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> String {
+    fn references_text(text: &str) -> String {
         let told = references(text).into_iter().map(|reference| {
             let target = match reference.target {
                 Target::Issue { repository, number } => format!("{}#{number}", repository.unwrap_or_default()),
@@ -259,18 +259,21 @@ mod tests {
 
     #[test]
     fn every_form_is_read() {
-        assert_eq!(told("add it (#42)"), "#42");
-        assert_eq!(told("GH-42 and gh-43."), "#42, #43");
-        assert_eq!(told("see owner/my.repo#7, please"), "owner/my.repo#7");
-        assert_eq!(told("https://github.com/o/r/issues/9#issuecomment-1"), "o/r#9");
-        assert_eq!(told("(https://ghe.example.com/o/r/issues/9)."), "ghe.example.com/o/r#9");
-        assert_eq!(told("ABC-12: done"), "ABC-12");
+        assert_eq!(references_text("add it (#42)"), "#42");
+        assert_eq!(references_text("GH-42 and gh-43."), "#42, #43");
+        assert_eq!(references_text("see owner/my.repo#7, please"), "owner/my.repo#7");
+        assert_eq!(references_text("https://github.com/o/r/issues/9#issuecomment-1"), "o/r#9");
+        assert_eq!(references_text("(https://ghe.example.com/o/r/issues/9)."), "ghe.example.com/o/r#9");
+        assert_eq!(references_text("ABC-12: done"), "ABC-12");
     }
 
     #[test]
     fn keywords_close() {
-        assert_eq!(told("Fixes #1, closes: o/r#2, refs #3 and prefixes #4"), "closes #1, closes o/r#2, #3, #4");
-        assert_eq!(told("resolved\nGH-5"), "closes #5");
+        assert_eq!(
+            references_text("Fixes #1, closes: o/r#2, refs #3 and prefixes #4"),
+            "closes #1, closes o/r#2, #3, #4"
+        );
+        assert_eq!(references_text("resolved\nGH-5"), "closes #5");
     }
 
     #[test]
@@ -295,14 +298,14 @@ mod tests {
             "https://x.org/o/r/issues/9/10",
             "ABC-12/x",
         ] {
-            assert_eq!(told(text), "", "{text}");
+            assert_eq!(references_text(text), "", "{text}");
         }
     }
 
     #[test]
     fn code_refers_to_nothing() {
-        assert_eq!(told("`#1` ``a ` #2`` #3\n```\n#4\n\n#5\n```\n#6"), "#3, #6");
-        assert_eq!(told("a ` stray one\n\n#7 and ` another"), "#7");
+        assert_eq!(references_text("`#1` ``a ` #2`` #3\n```\n#4\n\n#5\n```\n#6"), "#3, #6");
+        assert_eq!(references_text("a ` stray one\n\n#7 and ` another"), "#7");
     }
 
     #[test]
@@ -314,7 +317,10 @@ mod tests {
         assert!(!names("see other/repo#42", Some("own/repo")));
         assert!(!names("see own/repo#42", None));
         assert!(!names("https://evil.example/own/repo/issues/42", Some("own/repo")));
-        assert_eq!((told("ABC-12 x"), told("ABC-123 x")), ("ABC-12".to_owned(), "ABC-123".to_owned()));
+        assert_eq!(
+            (references_text("ABC-12 x"), references_text("ABC-123 x")),
+            ("ABC-12".to_owned(), "ABC-123".to_owned())
+        );
     }
 
     #[test]

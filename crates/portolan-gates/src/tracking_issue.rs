@@ -132,7 +132,7 @@ mod tests {
     }
 
     /// Returns `named`, `missing` or `closing` for a claim: `42`, `ABC-12`, or an empty one.
-    fn said(claim: &str, rules: &Guidelines, message: &str) -> &'static str {
+    fn claim_outcome(claim: &str, rules: &Guidelines, message: &str) -> &'static str {
         let (number, key) = (claim.parse().ok(), Some(claim).filter(|claim| claim.contains('-')));
         let tracked = TrackedIssue::new(number, key, Some("me/it"), rules);
         match tracked.fault(message) {
@@ -149,15 +149,15 @@ mod tests {
     fn a_claimed_issue_is_named_by_its_number_and_by_no_other() {
         let rules = rules(IssueProvider::GitHub);
         for message in ["a (#42)", "Refs:#42", "**#42**", "gh-42", "me/it#42", "#41 and #42", "fix UTF-8 (#42)"] {
-            assert_eq!(said("42", &rules, message), "named", "{message}");
+            assert_eq!(claim_outcome("42", &rules, message), "named", "{message}");
         }
         for message in ["a", "#421", "#042", "`#42`", "other/it#42", "ABC-42", "42"] {
-            assert_eq!(said("42", &rules, message), "missing", "{message}");
+            assert_eq!(claim_outcome("42", &rules, message), "missing", "{message}");
         }
         for message in ["fixes #42", "refs #42, closes #7", "#42\n\nResolves other/it#3"] {
-            assert_eq!(said("42", &rules, message), "closing", "{message}");
+            assert_eq!(claim_outcome("42", &rules, message), "closing", "{message}");
         }
-        assert_eq!(said("42", &rules, "fixes UTF-8 in #42"), "named", "no key is an issue here");
+        assert_eq!(claim_outcome("42", &rules, "fixes UTF-8 in #42"), "named", "no key is an issue here");
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
             ("", &["ABC"], "UTF-8", "missing"),
             ("", &[], "UTF-8", "named"),
         ] {
-            assert_eq!(said(claim, &keys(projects), message), expected, "{claim} {message}");
+            assert_eq!(claim_outcome(claim, &keys(projects), message), expected, "{claim} {message}");
         }
     }
 
@@ -186,7 +186,7 @@ mod tests {
             (IssueProvider::Offline, "ABC-7", "named"),
             (IssueProvider::Offline, "#7", "named"),
         ] {
-            assert_eq!(said("", &rules(provider.clone()), message), expected, "{provider:?} {message}");
+            assert_eq!(claim_outcome("", &rules(provider.clone()), message), expected, "{provider:?} {message}");
         }
     }
 

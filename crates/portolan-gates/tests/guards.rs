@@ -209,7 +209,7 @@ impl World {
     }
 }
 
-fn told(judgements: &[Judgement]) -> String {
+fn judgements_text(judgements: &[Judgement]) -> String {
     let mut told = format!("{:?}", guards::overall(judgements)).to_lowercase();
     for judgement in judgements {
         let past = judgement.bypassed_by.as_ref();
@@ -263,7 +263,7 @@ fn retold(file: &str, tally: &mut Tally) -> String {
                 Case::Shell(command) => (command.clone(), world.shell(&command)),
                 Case::Edit(path) => (path.clone(), world.judge(Tool::Edit { paths: vec![path] })),
             };
-            let _ = writeln!(out, "= {}", told(&judgements));
+            let _ = writeln!(out, "= {}", judgements_text(&judgements));
             let decision = guards::overall(&judgements);
             match world.must {
                 Some(Must::Stop) if decision == Decision::Block => tally.refused += 1,
@@ -272,7 +272,7 @@ fn retold(file: &str, tally: &mut Tally) -> String {
                 Some(Must::Allow) | None => {}
             }
             if world.must.is_some_and(|must| (must == Must::Stop) != (decision > Decision::Allow)) {
-                tally.wrong.push(format!("{text}\n    {}", told(&judgements)));
+                tally.wrong.push(format!("{text}\n    {}", judgements_text(&judgements)));
             }
             for judgement in &judgements {
                 assert!(!judgement.reason.trim().is_empty(), "`{text}`: no reason");

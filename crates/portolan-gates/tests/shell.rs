@@ -138,7 +138,7 @@ fn lines(reading: &Reading) -> Vec<String> {
     told
 }
 
-fn told(text: &str, aliases: &BTreeMap<String, String>) -> Vec<String> {
+fn expansion(text: &str, aliases: &BTreeMap<String, String>) -> Vec<String> {
     let around = ShellContext {
         folder: Some("/repo".to_owned()),
         home: Some("/home/me".to_owned()),
@@ -156,7 +156,7 @@ fn retold(file: &str) -> (String, usize) {
     let mut finish = |command: &mut Option<String>, aliases: &BTreeMap<String, String>, out: &mut String| {
         if let Some(command) = command.take() {
             count += 1;
-            let told = told(&command, aliases);
+            let told = expansion(&command, aliases);
             let told = if told.is_empty() { vec!["nothing".to_owned()] } else { told };
             told.iter().for_each(|line| {
                 let _ = writeln!(out, "= {line}");
@@ -278,8 +278,8 @@ proptest! {
         }
         // The folders and variables of a command may differ, but its effects must not be lost.
         let bare = |line: &String| line.split(" [in ").next().unwrap_or_default().split(" [with ").next().unwrap_or_default().to_owned();
-        let whole: Vec<String> = told(&text, &none).iter().map(bare).collect();
-        for line in told(command, &none).iter().map(bare) {
+        let whole: Vec<String> = expansion(&text, &none).iter().map(bare).collect();
+        for line in expansion(command, &none).iter().map(bare) {
             prop_assert!(whole.contains(&line), "`{}` is lost in `{}`: {:#?}", line, text, whole);
         }
     }

@@ -36,7 +36,7 @@ pub fn find(project: &Path, clock: &Clock) -> Result<Vec<LogFinding>, ServiceErr
                 && same("subject", &finding.subject)
                 && same("metric", &finding.metric)
         };
-        let entry = LogEntry::of(kind, finding.told());
+        let entry = LogEntry::of(kind, finding.to_json());
         log.append_missing(&[entry], Durability::Written, is_it, |_, known| known.is_none())?;
     }
     Ok(found)

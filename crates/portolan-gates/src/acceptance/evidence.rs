@@ -73,7 +73,7 @@ pub fn tests_not_weakened(diff: &Diff) -> CheckFinding {
         0 => String::new(),
         some => format!(" ({some} more)"),
     };
-    let told = first.told();
+    let told = first.description();
     let reason = format!("{}:{}: {told}{others}; restore it, or say why it is dropped", first.path, first.line);
     fails("tests-weakened", reason)
 }
@@ -115,7 +115,7 @@ mod tests {
         FileChange { path: path.to_owned(), from: None, before: text(before), after: text(after), added: 0, deleted: 0 }
     }
 
-    fn told(found: &CheckFinding) -> String {
+    fn finding_text(found: &CheckFinding) -> String {
         format!("{:?} {}: {}", found.standing, found.code, found.reason)
     }
 
@@ -140,7 +140,7 @@ mod tests {
             let allowed = (may != "-").then(|| words(may));
             let paths: Vec<&str> = paths.split_whitespace().collect();
             let found = changed(&words(must), allowed.as_deref(), &words(must_not), &paths);
-            assert!(told(&found).starts_with(begin), "{must} / {may} / {must_not}: {}", told(&found));
+            assert!(finding_text(&found).starts_with(begin), "{must} / {may} / {must_not}: {}", finding_text(&found));
         }
     }
 
@@ -191,12 +191,12 @@ mod tests {
         ];
         for (after, word) in cases {
             let found = weakened(&[change("src/lib.rs", Some(tested), after)]);
-            assert!(found.standing == CheckStatus::Fails && found.reason.contains(word), "{}", told(&found));
+            assert!(found.standing == CheckStatus::Fails && found.reason.contains(word), "{}", finding_text(&found));
         }
         let moved = [change("src/lib.rs", Some(tested), Some("")), change("src/tests.rs", None, Some(tested))];
-        assert_eq!(weakened(&moved).standing, CheckStatus::Holds, "{}", told(&weakened(&moved)));
+        assert_eq!(weakened(&moved).standing, CheckStatus::Holds, "{}", finding_text(&weakened(&moved)));
         let file = [change("tests/a.rs", Some(tested), None), change("tests/b.rs", None, Some(tested))];
-        assert_eq!(weakened(&file).standing, CheckStatus::Holds, "{}", told(&weakened(&file)));
+        assert_eq!(weakened(&file).standing, CheckStatus::Holds, "{}", finding_text(&weakened(&file)));
         assert_eq!(weakened(&[change("a.py", Some("def f(): pass"), None)]).standing, CheckStatus::Holds);
     }
 }

@@ -81,7 +81,7 @@ mod tests {
     use super::fault;
     use crate::Guidelines;
 
-    fn said(message: &str) -> Option<String> {
+    fn message_fault(message: &str) -> Option<String> {
         let mut rules = Guidelines::default().commits;
         rules.max_header = Some(60);
         let (subject, body) = message.split_once('\n').unwrap_or((message, ""));
@@ -98,7 +98,7 @@ mod tests {
             "chore: x\n\nit is no breaking change: really",
             "docs: ünï",
         ] {
-            assert_eq!(said(message), None, "{message}");
+            assert_eq!(message_fault(message), None, "{message}");
         }
     }
 
@@ -120,7 +120,7 @@ mod tests {
             ("feat: x\n\nBREAKING CHANGE:", "say what breaks"),
             ("feat: 1234567890123456789012345678901234567890123456789012345", "keep the first line"),
         ] {
-            let said = said(message).unwrap_or_default();
+            let said = message_fault(message).unwrap_or_default();
             assert!(said.starts_with(help), "{message}: {said}");
         }
     }

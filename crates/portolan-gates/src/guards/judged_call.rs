@@ -272,7 +272,7 @@ pub(super) fn written(from: &str, command: &Command) -> Vec<Option<String>> {
                 Word::Pattern(pattern) if !named_paths::split(pattern).0.is_empty() => Some(pattern.replace('\\', "")),
                 _ => write.known().map(str::to_owned),
             };
-            let path = literal.and_then(|path| seen_from(from, folder, &path));
+            let path = literal.and_then(|path| resolve_from(from, folder, &path));
             if !paths.contains(&path) {
                 paths.push(path);
             }
@@ -282,7 +282,7 @@ pub(super) fn written(from: &str, command: &Command) -> Vec<Option<String>> {
 }
 
 /// Resolves a path relative to a folder that is itself relative to `from`.
-pub(super) fn seen_from(from: &str, folder: &Word, path: &str) -> Option<String> {
+pub(super) fn resolve_from(from: &str, folder: &Word, path: &str) -> Option<String> {
     if path.starts_with('/') {
         return Some(path.to_owned());
     }

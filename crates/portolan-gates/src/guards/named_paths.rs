@@ -1,7 +1,7 @@
 //! Paths that a command names without being known to write them: the arguments of programs that are not known to only
 //! read, the texts of interpreters, and patterns of files.
 
-use super::judged_call::seen_from;
+use super::judged_call::resolve_from;
 use crate::shell::{self, Command, Word, git};
 use crate::{holds_protected, is_protected, may_be_protected};
 
@@ -25,7 +25,7 @@ pub(super) fn split(pattern: &str) -> (&str, &str) {
 /// Returns the paths of a command that must be inspected, except for those that it is known to write.
 pub(super) fn paths(from: &str, command: &Command) -> Vec<String> {
     let mut found: Vec<String> = patterns(from, command).into_iter().map(|(folder, _)| folder).collect();
-    found.extend(arguments(command).iter().flat_map(|path| seen(from, command, path)));
+    found.extend(arguments(command).iter().flat_map(|path| resolve_in_folders(from, command, path)));
     found
 }
 
@@ -35,14 +35,14 @@ pub(super) fn patterns(from: &str, command: &Command) -> Vec<(String, String)> {
     for write in &command.writes {
         let Word::Pattern(pattern) = write else { continue };
         let (folder, rest) = split(pattern);
-        found.extend(seen(from, command, folder).into_iter().map(|folder| (folder, rest.to_owned())));
+        found.extend(resolve_in_folders(from, command, folder).into_iter().map(|folder| (folder, rest.to_owned())));
     }
     found
 }
 
 /// Resolves a path in every folder that the command may run in.
-pub(super) fn seen(from: &str, command: &Command, path: &str) -> Vec<String> {
-    command.folders.iter().filter_map(|folder| seen_from(from, folder, path)).collect()
+pub(super) fn resolve_in_folders(from: &str, command: &Command, path: &str) -> Vec<String> {
+    command.folders.iter().filter_map(|folder| resolve_from(from, folder, path)).collect()
 }
 
 /// Returns the paths among the arguments that a program may write, or none if its writes are known. Includes those

@@ -147,7 +147,9 @@ fn guessed(judged: &JudgedCall<'_>, at: usize) -> Option<Finding> {
                 place.of_git || outside || named_paths::is_named(&place.inside) || judged.is_own(&place.path)
             })
     };
-    if let Some(path) = arguments.iter().flat_map(|path| named_paths::seen(from, command, path)).find(holds) {
+    if let Some(path) =
+        arguments.iter().flat_map(|path| named_paths::resolve_in_folders(from, command, path)).find(holds)
+    {
         return ask(format!("it is given `{path}`, which the gates depend on, and may write it"));
     }
     if let Some(path) = named_paths::in_program(command) {
@@ -201,7 +203,7 @@ enum Takes {
 /// Judges one path.
 fn finding(judged: &JudgedCall<'_>, path: &str, takes: Takes) -> Option<Finding> {
     let place = judged.place(path);
-    let seen = place.map_or_else(|| vec![path.to_owned()], |place| seen(path, place));
+    let seen = place.map_or_else(|| vec![path.to_owned()], |place| paths_in_worktree(path, place));
     let everything = takes == Takes::Everything;
     let holds = |path: &String| {
         is_protected(path)
@@ -225,7 +227,7 @@ pub(super) fn block(path: &str) -> Finding {
 
 /// Returns a path relative to its worktree, with symlinks resolved and as written. The written path may itself be a
 /// symlink, which would be replaced.
-fn seen(path: &str, place: &Place) -> Vec<String> {
+fn paths_in_worktree(path: &str, place: &Place) -> Vec<String> {
     let Some(worktree) = &place.worktree else { return vec![place.path.clone(), path.to_owned()] };
     let written = path.strip_prefix(worktree.root.as_str()).filter(|rest| rest.starts_with('/'));
     let mut seen = vec![place.inside.clone()];

@@ -4,7 +4,7 @@ use super::*;
 use portolan_core::source::Source;
 
 /// Returns the faults of guidelines, each with its position and its help.
-fn said(text: &str) -> String {
+fn faults_text(text: &str) -> String {
     let source = Source::new("guidelines.yaml", text);
     let (_, faults) = read(&source);
     let told = faults.iter().map(|fault| {
@@ -19,12 +19,12 @@ fn said(text: &str) -> String {
 
 #[track_caller]
 fn says(text: &str, expected: Expect) {
-    expected.assert_eq(&said(text));
+    expected.assert_eq(&faults_text(text));
 }
 
 #[track_caller]
 fn rules(text: &str) -> Guidelines {
-    assert_eq!(said(text), "", "{text}");
+    assert_eq!(faults_text(text), "", "{text}");
     read(&Source::new("guidelines.yaml", text)).0
 }
 
@@ -144,7 +144,7 @@ fn the_page_tells_every_key_with_its_default() {
     // The fault of an unknown field lists the known ones.
     let keys = |section: &str| {
         let text = if section.is_empty() { "zzz: 1".to_owned() } else { format!("{section}: {{zzz: 1}}") };
-        let said = said(&text);
+        let said = faults_text(&text);
         let listed = said.split("the fields here are").nth(1).unwrap_or_default().to_owned();
         listed.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
     };
@@ -237,10 +237,10 @@ fn commands_are_words_and_no_lines() {
 #[test]
 fn no_text_is_too_much() {
     for text in ["[", "a", "1", "&a [*a]", "a: b: c", "\u{0}", "{\"specs\": [", "policies: [a]", "bypass: x"] {
-        let _told = said(text);
+        let _told = faults_text(text);
     }
     let many: String = (0..2_000).map(|at| format!("x{at}: 1\n")).collect();
-    assert_eq!(said(&many).lines().count(), 2_000);
+    assert_eq!(faults_text(&many).lines().count(), 2_000);
 }
 
 #[test]

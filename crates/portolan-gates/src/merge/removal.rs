@@ -48,7 +48,7 @@ pub struct Removal {
 
 impl Removal {
     /// Returns the removal as a clause of a sentence.
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let Removal { name, count, .. } = self;
         match (self.what, self.is_muted) {
             (What::File, _) => format!("`{name}` is deleted"),

@@ -176,7 +176,7 @@ impl Gate<'_> {
                 Require::GatePassOrHuman if is_enough => MergeVerdict::HumanReview,
                 Require::GatePassOrHuman | Require::GatePass | Require::HumanReview => MergeVerdict::Block,
             };
-            let message = format!("{}, which is not announced", removal.told());
+            let message = format!("{}, which is not announced", removal.description());
             self.say(verdict, "unannounced", message, &removal.path, removal.line);
         }
         for (item, used) in intent.items.iter().zip(used) {

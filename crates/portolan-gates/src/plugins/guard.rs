@@ -219,13 +219,13 @@ impl DeclaredGuard {
             Some(Ok(false)) => return None,
             Some(Err(why)) => return Some(self.undecided(around.strict, &why)),
         }
-        let Some(when) = &self.when else { return Some(self.said(self.decision, reason)) };
-        let mut data = seen(intent, around, path);
+        let Some(when) = &self.when else { return Some(self.judgement(self.decision, reason)) };
+        let mut data = condition_data(intent, around, path);
         if let Some(earlier) = around.earlier {
             data[CALLS] = self.counted(earlier);
         }
         let why = match Expr::Jsonata(when.clone()).eval(&Scope::of(&data)) {
-            Ok(Some(Value::Bool(true))) => return Some(self.said(self.decision, reason)),
+            Ok(Some(Value::Bool(true))) => return Some(self.judgement(self.decision, reason)),
             Ok(None | Some(Value::Bool(false) | Value::Null)) => return None,
             Ok(Some(_)) => "its `when` is neither true nor false".to_owned(),
             Err(fault) => fault.to_string(),
@@ -247,17 +247,17 @@ impl DeclaredGuard {
     /// Returns the judgement of a guard that cannot decide, which never allows a call.
     fn undecided(&self, strict: bool, why: &str) -> Judgement {
         let decision = if strict { Decision::Block } else { Decision::Ask };
-        self.said(decision, format!("the guard `{}` cannot decide: {why}", self.id))
+        self.judgement(decision, format!("the guard `{}` cannot decide: {why}", self.id))
     }
 
-    fn said(&self, decision: Decision, reason: String) -> Judgement {
+    fn judgement(&self, decision: Decision, reason: String) -> Judgement {
         let remedies = vec!["`.portolan/plugins.yaml` defines what this guard covers".to_owned()];
         Judgement { remedies, ..Judgement::new(&self.id, decision, reason) }
     }
 }
 
 /// Returns the data for the condition. An unknown value is left out, so that functions of it have no result.
-fn seen(intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Value {
+fn condition_data(intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Value {
     let command = match intent.tool.deed() {
         Tool::Shell { command } => Some(command.as_str()),
         _ => None,

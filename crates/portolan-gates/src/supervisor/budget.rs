@@ -155,7 +155,7 @@ impl Usage {
     }
 
     /// Returns the usage as the log records it. An unknown value is `null`.
-    pub fn told(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         json!({
             "turns": self.turns,
             "tokensIn": self.tokens_in,
@@ -166,8 +166,8 @@ impl Usage {
         })
     }
 
-    /// Reads what [`told`](Usage::told) returns.
-    pub fn heard(data: &Value) -> Usage {
+    /// Reads what [`to_json`](Usage::to_json) returns.
+    pub fn from_json(data: &Value) -> Usage {
         let number = |name: &str| data.get(name).and_then(Value::as_u64);
         Usage {
             turns: number("turns"),
@@ -272,7 +272,7 @@ impl BudgetStatus {
     }
 
     /// Returns the status as the log records it.
-    pub fn told(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         json!({
             "scope": self.scope.name(),
             "unit": self.unit.name(),

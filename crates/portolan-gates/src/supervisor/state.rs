@@ -141,7 +141,7 @@ impl SupervisorState {
     }
 
     fn used(&mut self, line: &LogLine<'_>) {
-        let usage = Usage::heard(line.data);
+        let usage = Usage::from_json(line.data);
         let session = line.text("session");
         for scope in Scope::ALL {
             let Some(window) = scope.window(line.task, session, line.at) else { continue };

@@ -161,7 +161,7 @@ async fn perform(step: &Step, assignment: &Assignment, worked: &mut SessionResul
     worked.claims.extend(step.patch.clone().unwrap_or_default());
     worked.back = step.back.clone().or(worked.back.take());
     if let Some(usage) = &step.usage {
-        worked.usage = Usage::heard(usage);
+        worked.usage = Usage::from_json(usage);
     }
 }
 

@@ -11,7 +11,7 @@ fn printed(out: &str) -> ProgramOutput {
 }
 
 fn told(worked: &SessionResult) -> String {
-    let usage = worked.usage.told();
+    let usage = worked.usage.to_json();
     format!("{:?} {:?} {:?} {usage}", worked.said, worked.session, worked.failed)
 }
 

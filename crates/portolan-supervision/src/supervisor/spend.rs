@@ -51,7 +51,7 @@ impl Supervisor<'_> {
     /// The project's plugins cannot be read or have faults, or the log cannot be read or written.
     pub async fn record_usage(&self, report: &UsageReport) -> Result<Vec<BudgetStatus>, ServiceError> {
         let budgets = plugins::load(self.service.project())?.budgets;
-        let mut data = report.usage.told();
+        let mut data = report.usage.to_json();
         data["session"] = json!(report.session);
         data["driver"] = json!(report.driver);
         let of = |kind: Kind, data| LogEntry {
@@ -67,7 +67,7 @@ impl Supervisor<'_> {
                 let mut entries = vec![of(Kind::UsageRecorded, data)];
                 let standings = standings(&budgets, &after, task, report.session.as_deref(), now);
                 for standing in standings.iter().filter(|standing| standing.warns) {
-                    let told = standing.told();
+                    let told = standing.to_json();
                     let (what, kind) = match standing.halts {
                         true => ("halt", Kind::BudgetHalt),
                         false => ("warning", Kind::BudgetWarning),

@@ -314,7 +314,7 @@ fn show(standings: &[BudgetStatus], output: Output) -> anyhow::Result<Exit> {
     };
     if output.is_json() {
         let told = |standing: &BudgetStatus| {
-            let mut told = standing.told();
+            let mut told = standing.to_json();
             told["status"] = json!(word(standing));
             told
         };

@@ -97,7 +97,7 @@ pub(super) async fn budgets(State(studio): State<Arc<Studio>>) -> Answer<Value> 
     let task = studio.service.flow().active().await?.map(|active| active.task);
     let standings = studio.service.supervisor_log().standings(task.as_deref()).await?;
     let told = standings.iter().map(|standing| {
-        let mut told = standing.told();
+        let mut told = standing.to_json();
         told["state"] = json!(match (standing.halts, standing.warns) {
             (true, _) => "used_up",
             (false, true) => "nearly",

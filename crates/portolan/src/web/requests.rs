@@ -44,7 +44,7 @@ fn bypass(request: &BypassRequest, command: String) -> Value {
 }
 
 fn budget(standing: &BudgetStatus, command: String) -> Value {
-    let mut told = standing.told();
+    let mut told = standing.to_json();
     told["is"] = json!("budget");
     told["command"] = json!(command);
     told
