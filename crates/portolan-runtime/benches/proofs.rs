@@ -32,7 +32,7 @@ fn main() {
             }
             all.push((time, bound.is_none()));
         }
-        told(&name, &all);
+        print_times(&name, &all);
     }
     drawn("a hundred nodes of activities", if is_bench { 1_000 } else { 3 }, effort, &|seed| activities(100, seed));
     drawn("a hundred nodes, with failures and answers", if is_bench { 1_000 } else { 3 }, effort, &|seed| {
@@ -93,7 +93,7 @@ fn measured(workflow: &Workflow, effort: Effort, rounds: usize) -> (Duration, us
     (times[times.len() / 2], last.0, last.1)
 }
 
-fn told(name: &str, all: &[(Duration, bool)]) {
+fn print_times(name: &str, all: &[(Duration, bool)]) {
     let mut times: Vec<Duration> = all.iter().map(|(time, _)| *time).collect();
     times.sort_unstable();
     let Some(most) = times.last() else { return println!("{name}: none") };
@@ -116,7 +116,7 @@ fn drawn(name: &str, count: u64, effort: Effort, text: &dyn Fn(u64) -> String) {
             (time, bound.is_none())
         })
         .collect();
-    told(&format!("{name}, {count} of them"), &all);
+    print_times(&format!("{name}, {count} of them"), &all);
 }
 
 fn read(name: &str, text: &str) -> Workflow {

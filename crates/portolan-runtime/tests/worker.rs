@@ -125,7 +125,7 @@ impl World {
     /// Drives what continues at `now`, and returns what became of it.
     async fn works(&self, now: i64) -> Vec<String> {
         let mut told = Vec::new();
-        let mut tell = |driven: Result<DrivenRun, ServiceError>| told.push(said(driven));
+        let mut tell = |driven: Result<DrivenRun, ServiceError>| told.push(outcome_text(driven));
         worker(self.at(now)).run(true, pending(), &mut tell).await.expect("the store can be read");
         told.sort();
         told
@@ -137,7 +137,7 @@ fn worker(service: Arc<Service>) -> Arc<Worker> {
     Arc::new(Worker::new(service, options).expect("it needs no model"))
 }
 
-fn said(driven: Result<DrivenRun, ServiceError>) -> String {
+fn outcome_text(driven: Result<DrivenRun, ServiceError>) -> String {
     let driven = driven.expect("the store can be read");
     let workflow = driven.workflow.expect("it could be read");
     match driven.outcome {

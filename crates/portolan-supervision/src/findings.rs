@@ -11,7 +11,7 @@ use portolan_runtime::disk;
 use portolan_runtime::error::ServiceError;
 use serde_json::Value;
 
-use portolan_runtime::supervisor_log::seen;
+use portolan_runtime::supervisor_log::log_line;
 
 /// The largest baseline that is read, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
@@ -67,7 +67,7 @@ fn lines(project: &Path) -> Result<Vec<Line>, ServiceError> {
 }
 
 fn all(lines: &[Line]) -> Vec<LogLine<'_>> {
-    lines.iter().map(seen).collect()
+    lines.iter().map(log_line).collect()
 }
 
 fn baseline(project: &Path) -> Result<Option<Baseline>, ServiceError> {

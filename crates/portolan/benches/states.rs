@@ -214,7 +214,7 @@ fn start(times: usize) {
             .stderr(Stdio::null())
             .spawn()
             .expect("it starts");
-        while provider.seen().len() <= nth {
+        while provider.requests().len() <= nth {
             std::thread::yield_now();
         }
         took.push(began.elapsed());

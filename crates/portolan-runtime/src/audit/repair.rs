@@ -94,11 +94,13 @@ impl Debris {
             Some(piece) if lines == 0 => {
                 let whole = piece.bytes.as_deref().and_then(Line::parse);
                 match whole.filter(|line| line.seq == link.seq + 1 && line.prev == link.digest) {
-                    Some(line) => End::mended(Link::after(&line), Repair::Terminate, told("terminated", &piece, len)),
-                    None => End::mended(link, Repair::Cut(piece.at), told("cut", &piece, len)),
+                    Some(line) => {
+                        End::mended(Link::after(&line), Repair::Terminate, repair_entry("terminated", &piece, len))
+                    }
+                    None => End::mended(link, Repair::Cut(piece.at), repair_entry("cut", &piece, len)),
                 }
             }
-            Some(piece) => End::mended(link, Repair::Cut(piece.at), told("cut", &piece, len)),
+            Some(piece) => End::mended(link, Repair::Cut(piece.at), repair_entry("cut", &piece, len)),
             None if lines > 0 => {
                 let data = json!({ "done": "passed-over", "lines": lines });
                 End::mended(link, Repair::PassOver, LogEntry::of(Kind::LogRepaired, data))
@@ -108,7 +110,7 @@ impl Debris {
     }
 }
 
-fn told(done: &str, piece: &Piece, len: u64) -> LogEntry {
+fn repair_entry(done: &str, piece: &Piece, len: u64) -> LogEntry {
     let digest = piece.bytes.as_ref().map(Digest::of);
     LogEntry::of(Kind::LogRepaired, json!({ "done": done, "bytes": len - piece.at, "digest": digest }))
 }

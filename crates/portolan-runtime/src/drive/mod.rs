@@ -333,7 +333,7 @@ impl<'d> Drive<'d> {
         let meta = match &effect.what {
             EffectKind::Call(call) => {
                 let meta = self.spans.meta(&id.frame, call);
-                self.told_of_call(&effect, call);
+                self.notify_call(&effect, call);
                 meta
             }
             _ => Map::new(),
@@ -478,7 +478,7 @@ impl<'d> Drive<'d> {
 }
 
 impl Drive<'_> {
-    fn told_of_call(&mut self, effect: &Effect, call: &ToolCall) {
+    fn notify_call(&mut self, effect: &Effect, call: &ToolCall) {
         let Some(watch) = &self.setup.watch else { return };
         let path = &effect.id.frame;
         let Some((span, since, made)) = self.spans.begun(path) else { return };

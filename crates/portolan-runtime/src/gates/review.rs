@@ -81,7 +81,7 @@ pub(super) async fn look(then: &FileSnapshot, seen: &EvidenceContext<'_>) -> Res
     let masked = |text: &str| wanted.hidden.text(&environment.redact(secrets::masked(text)));
     let asked = masked(&wanted.text);
     let asked = &asked[..asked.floor_char_boundary(MOST_WANTED)];
-    let request = review::request(name, asked, &masked(&told(&files)));
+    let request = review::request(name, asked, &masked(&format_change(&files)));
     let question = ModelQuestion { request: &request, tools: &[], asker: Some("reviewer") };
     let answer = model
         .ask(question, None)
@@ -136,7 +136,7 @@ fn variables(repository: &Repository) -> Variables {
 }
 
 /// Formats the change for a reviewer.
-fn told(files: &[ChangedFile]) -> String {
+fn format_change(files: &[ChangedFile]) -> String {
     let told = |file: &ChangedFile| {
         let diff = file.diff.as_deref().unwrap_or_default();
         format!("=== {} ({})\n{diff}\n", file.path, file.how)

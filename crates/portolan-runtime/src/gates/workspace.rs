@@ -128,8 +128,8 @@ impl CheckWorkspace {
 
     /// Sets the listener for commands.
     #[must_use]
-    pub fn heard_by(self, listener: Listener) -> CheckWorkspace {
-        CheckWorkspace { repository: self.repository.heard_by(listener.clone()), listener, ..self }
+    pub fn with_listener(self, listener: Listener) -> CheckWorkspace {
+        CheckWorkspace { repository: self.repository.with_listener(listener.clone()), listener, ..self }
     }
 
     /// Returns the project's folder.

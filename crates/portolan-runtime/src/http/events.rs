@@ -174,7 +174,7 @@ mod tests {
         }
     }
 
-    fn told(stream: &str, max: usize, step: usize) -> String {
+    fn events_text(stream: &str, max: usize, step: usize) -> String {
         let mut events: Events<Seen> = Events::new(max);
         let mut told = Vec::new();
         for piece in stream.as_bytes().chunks(step) {
@@ -196,7 +196,7 @@ mod tests {
                       id: 7\nretry: 9\n\nevent: lost\n\ndata: last\rdata: half\r\rdata: never finished\n";
         let expected = r#"message "a"; endpoint "/x?y"; message "one\n two\n"; message "last\nhalf""#;
         for step in 1..stream.len() {
-            assert_eq!(told(stream, 100, step), expected, "{step}");
+            assert_eq!(events_text(stream, 100, step), expected, "{step}");
         }
     }
 
@@ -205,7 +205,7 @@ mod tests {
         let long = "x".repeat(5_000);
         let stream = format!("data: a{long}\ndata: z\n\n{long}: ignored\n\ndata: b\n\n");
         for step in [1, 7, 100_000] {
-            assert_eq!(told(&stream, 100, step), format!(r#"message too large "a{long}\nz"; message "b""#));
+            assert_eq!(events_text(&stream, 100, step), format!(r#"message too large "a{long}\nz"; message "b""#));
         }
     }
 }

@@ -65,7 +65,7 @@ impl<'r> Commits<'r> {
     }
 
     /// Returns the output of a command that must succeed.
-    async fn said(&self, arguments: &[&str]) -> Result<Vec<u8>, ServiceError> {
+    async fn output(&self, arguments: &[&str]) -> Result<Vec<u8>, ServiceError> {
         let answer = self.git(arguments, Vec::new()).await?;
         match answer.code {
             Some(0) => Ok(answer.stdout),
@@ -104,7 +104,7 @@ impl<'r> Commits<'r> {
     /// Returns the text of a file of a commit, or `None` if there is no regular file at this path.
     /// A binary or overlong file is an error.
     pub(super) async fn text_at(&self, commit: &str, path: &str) -> Result<Option<String>, ServiceError> {
-        let listed = self.said(&["ls-tree", "-z", "--full-tree", commit, "--", path]).await?;
+        let listed = self.output(&["ls-tree", "-z", "--full-tree", commit, "--", path]).await?;
         let listed = String::from_utf8_lossy(&listed);
         let Some((entry, _)) = listed.split_once('\t') else { return Ok(None) };
         let mut words = entry.split(' ');
@@ -128,7 +128,7 @@ impl<'r> Commits<'r> {
     pub(super) async fn commits(&self, base: &str, head: &str) -> Result<Vec<DeclaringCommit>, ServiceError> {
         let range = format!("{base}..{head}");
         let said = self
-            .said(&[
+            .output(&[
                 "log",
                 "-z",
                 "--no-show-signature",
@@ -172,7 +172,7 @@ impl<'r> Commits<'r> {
             range,
             "--",
         ];
-        let said = self.said(&arguments).await?;
+        let said = self.output(&arguments).await?;
         let raw = parsed(&said).ok_or_else(|| {
             ServiceError::refused(
                 "git_failed",

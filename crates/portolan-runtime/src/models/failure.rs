@@ -38,7 +38,7 @@ struct Words {
 }
 
 impl Speaker {
-    fn told(&self, code: &str, message: String) -> ModelError {
+    fn error(&self, code: &str, message: String) -> ModelError {
         ModelError::new(code, self.shown(&message))
     }
 
@@ -52,32 +52,32 @@ impl Speaker {
     pub(super) fn unreachable(&self, error: &reqwest::Error) -> ModelError {
         let (provider, host) = (self.provider, &self.host);
         if error.is_timeout() {
-            return self.told("timed-out", format!("`{provider}` cannot be reached at `{host}` in time"));
+            return self.error("timed-out", format!("`{provider}` cannot be reached at `{host}` in time"));
         }
         let why = explained(error);
-        self.told("unreachable", format!("`{provider}` cannot be reached at `{host}`: {why}"))
+        self.error("unreachable", format!("`{provider}` cannot be reached at `{host}`: {why}"))
     }
 
     /// Returns the failure for an answer that broke off.
     pub(super) fn broken(&self, error: &reqwest::Error) -> ModelError {
-        self.told("cut-off", format!("the answer of `{}` was interrupted: {}", self.provider, explained(error)))
+        self.error("cut-off", format!("the answer of `{}` was interrupted: {}", self.provider, explained(error)))
     }
 
     /// Returns the failure for an answer that ended too early.
     pub(super) fn cut_off(&self) -> ModelError {
-        self.told("cut-off", format!("the answer of `{}` ended too early", self.provider))
+        self.error("cut-off", format!("the answer of `{}` ended too early", self.provider))
     }
 
     pub(super) fn silent(&self, idle: Duration) -> ModelError {
-        self.told("timed-out", format!("`{}` sent nothing for {}", self.provider, seconds(idle)))
+        self.error("timed-out", format!("`{}` sent nothing for {}", self.provider, seconds(idle)))
     }
 
     pub(super) fn too_slow(&self, whole: Duration) -> ModelError {
-        self.told("timed-out", format!("`{}` did not answer within {}", self.provider, seconds(whole)))
+        self.error("timed-out", format!("`{}` did not answer within {}", self.provider, seconds(whole)))
     }
 
     pub(super) fn too_large(&self, max: usize) -> ModelError {
-        self.told(
+        self.error(
             "too-large",
             format!("the answer of `{}` has more than {max} bytes and was not read further", self.provider),
         )
@@ -85,7 +85,7 @@ impl Speaker {
 
     /// Returns the failure for a reply that is no answer.
     pub(super) fn bad(&self, why: &str) -> ModelError {
-        self.told("bad-answer", format!("the answer of `{}` at `{}` is not valid: {why}", self.provider, self.host))
+        self.error("bad-answer", format!("the answer of `{}` at `{}` is not valid: {why}", self.provider, self.host))
     }
 
     /// Returns the failure for a reply with an error status.
@@ -95,7 +95,7 @@ impl Speaker {
             let to: String = to.chars().take(200).collect();
             let message =
                 format!("`{}` redirects to `{to}`, which is not followed; name that address after `@`", self.provider);
-            return ModelError { may_pass: false, ..self.told("unreachable", message) };
+            return ModelError { may_pass: false, ..self.error("unreachable", message) };
         }
         let words = serde_json::from_str(text).map_or_else(|_| plain(text), |value| read(&value));
         let mut failure = self.of_status(status, &words);
@@ -129,7 +129,7 @@ impl Speaker {
         };
         let said: String = words.message.trim().chars().take(MAX_WORDS).collect();
         let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-        self.told(code, format!("{what} (status {status}){said}"))
+        self.error(code, format!("{what} (status {status}){said}"))
     }
 
     /// Returns the time in milliseconds after which the provider accepts a retry: from `retry-after-ms`, or from

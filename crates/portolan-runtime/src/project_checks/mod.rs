@@ -97,7 +97,7 @@ pub fn write(project: &Path, text: &str) -> Result<(), ServiceError> {
 
 /// Performs a check of the project, in the environment of this process. With `again`, a check that passed runs again.
 pub async fn perform(name: &str, project: &Path, again: bool, listener: Listener) -> Verdict {
-    find(name, project, &Typechecks::of(project).heard_by(listener), again).await
+    find(name, project, &Typechecks::of(project).with_listener(listener), again).await
 }
 
 /// Returns the commands of a check and its timeout. The commands are empty if the file says that there is no such
@@ -138,7 +138,7 @@ async fn find(name: &str, project: &Path, typechecks: &Typechecks, again: bool) 
         true => typechecks.judge(&checker, seconds).await,
         false => typechecks.held(&checker, seconds).await,
     };
-    told(&checker, seconds, ran)
+    verdict(&checker, seconds, ran)
 }
 
 /// Returns the message about a check that the project does not configure.
@@ -149,7 +149,7 @@ pub fn missing(name: &str) -> String {
     )
 }
 
-fn told(checker: &Checker, seconds: u64, ran: Result<TypecheckRun, FactError>) -> Verdict {
+fn verdict(checker: &Checker, seconds: u64, ran: Result<TypecheckRun, FactError>) -> Verdict {
     match ran {
         Ok(TypecheckRun::Judged { verdict, .. }) if verdict.ok => Verdict::Held,
         Ok(TypecheckRun::Judged { verdict, output, .. }) => {

@@ -78,7 +78,7 @@ impl Git {
     }
 
     /// Returns the output of a command that must succeed.
-    async fn told(&self, arguments: &[&str]) -> Result<String, FactError> {
+    async fn output(&self, arguments: &[&str]) -> Result<String, FactError> {
         let output = self.ask(arguments).await?;
         match output.code {
             Some(0) => Ok(output.stdout),
@@ -112,7 +112,7 @@ impl Git {
     pub(super) async fn refs(&self, patterns: &[String]) -> Result<Vec<(String, String)>, FactError> {
         let mut arguments = vec!["for-each-ref", "--ignore-case", "--format=%(refname) %(objectname)", "--"];
         arguments.extend(patterns.iter().map(String::as_str));
-        let said = self.told(&arguments).await?;
+        let said = self.output(&arguments).await?;
         let pair = |line: &str| line.rsplit_once(' ').map(|(name, oid)| (name.to_owned(), oid.to_owned()));
         Ok(said.lines().filter_map(pair).collect())
     }
@@ -140,7 +140,7 @@ impl Git {
 
     /// Returns the empty tree, in the repository's hash format.
     pub(super) async fn empty_tree(&self) -> Result<String, FactError> {
-        Ok(self.told(&["hash-object", "-t", "tree", "--stdin"]).await?.trim_end().to_owned())
+        Ok(self.output(&["hash-object", "-t", "tree", "--stdin"]).await?.trim_end().to_owned())
     }
 
     /// Returns the project's path within the worktree: empty at its top, else with a trailing slash.
@@ -175,7 +175,7 @@ impl Git {
 
     /// Returns the remote that a branch is pushed to, by git's own rules, or `None` if there is none.
     pub(super) async fn push_remote(&self, branch: &str) -> Result<Option<String>, FactError> {
-        let known = self.told(&["remote"]).await?;
+        let known = self.output(&["remote"]).await?;
         let known: Vec<&str> = known.lines().filter(|name| !name.starts_with('-')).collect();
         let keys =
             [format!("branch.{branch}.pushRemote"), "remote.pushDefault".to_owned(), format!("branch.{branch}.remote")];
@@ -193,7 +193,7 @@ impl Git {
     /// Queries the remote for the commit of a branch. Returns `None` if the remote has no such branch.
     pub(super) async fn remote_head(&self, remote: &str, branch: &str) -> Result<Option<String>, FactError> {
         let name = format!("refs/heads/{branch}");
-        let said = self.told(&["ls-remote", "--quiet", "--end-of-options", remote, &name]).await?;
+        let said = self.output(&["ls-remote", "--quiet", "--end-of-options", remote, &name]).await?;
         let oid = said.lines().find_map(|line| line.split_once('\t').filter(|(_, found)| *found == name));
         Ok(oid.map(|(oid, _)| oid.to_owned()).filter(|oid| is_oid(oid)))
     }
@@ -220,7 +220,7 @@ impl Git {
         arguments.extend(["--end-of-options", head]);
         arguments.extend(excluded.iter().map(String::as_str));
         arguments.push("--");
-        let said = self.told(&arguments).await?;
+        let said = self.output(&arguments).await?;
         let (mut range, mut count) = (Range { commits: Vec::new(), begins: Vec::new() }, 0);
         for line in said.split('\0').filter_map(line) {
             match line {
@@ -244,7 +244,7 @@ impl Git {
         let mut arguments = vec!["rev-list", "--count", "--max-count=1000", "--end-of-options", local];
         arguments.extend(excluded.iter().map(String::as_str));
         arguments.push("--");
-        let said = self.told(&arguments).await?;
+        let said = self.output(&arguments).await?;
         said.trim().parse().map_err(|_| unknown("git-failed", "`git rev-list` returned no count; try again"))
     }
 
@@ -261,7 +261,7 @@ impl Git {
             let is_commit = how.is_empty() || how.starts_with("commit:") || how.starts_with("commit (");
             (is_commit && is_oid(oid) && seconds.parse::<u64>().ok()? >= since).then(|| oid.to_owned())
         };
-        Ok(self.told(&arguments).await?.lines().filter_map(made).collect())
+        Ok(self.output(&arguments).await?.lines().filter_map(made).collect())
     }
 
     /// Checks whether a commit is in the history of the head.
@@ -274,7 +274,7 @@ impl Git {
     pub(super) async fn loose(&self) -> Result<BTreeMap<String, bool>, FactError> {
         let arguments =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"];
-        let said = self.told(&arguments).await?;
+        let said = self.output(&arguments).await?;
         let entries = said.split('\0').filter_map(|entry| {
             let (kind, rest) = entry.split_once(' ')?;
             // The number of fields up to the path, by the kind of the line.
@@ -291,7 +291,7 @@ impl Git {
 
     /// Returns the tracked files that differ from a commit.
     pub(super) async fn differing(&self, commit: &str) -> Result<BTreeMap<String, Differs>, FactError> {
-        let said = self.told(&[&DIFF[..], &["--name-status", "-z", commit, "--"]].concat()).await?;
+        let said = self.output(&[&DIFF[..], &["--name-status", "-z", commit, "--"]].concat()).await?;
         let mut found = BTreeMap::new();
         let mut parts = said.split('\0');
         while let (Some(status), Some(path)) = (parts.next(), parts.next()) {
@@ -302,7 +302,7 @@ impl Git {
             };
             found.insert(path.to_owned(), Differs { how, is_binary: false, is_new: false });
         }
-        let said = self.told(&[&DIFF[..], &["--numstat", "-z", commit, "--"]].concat()).await?;
+        let said = self.output(&[&DIFF[..], &["--numstat", "-z", commit, "--"]].concat()).await?;
         for path in said.split('\0').filter_map(|line| line.strip_prefix("-\t-\t")) {
             if let Some(differs) = found.get_mut(path) {
                 differs.is_binary = true;
@@ -314,7 +314,7 @@ impl Git {
     /// Returns the line diff of a file against a commit.
     pub(super) async fn diff(&self, commit: &str, path: &str) -> Result<String, FactError> {
         let path = format!(":(top,literal){path}");
-        let said = self.told(&[&DIFF[..], &["--unified=3", commit, "--", &path]].concat()).await?;
+        let said = self.output(&[&DIFF[..], &["--unified=3", commit, "--", &path]].concat()).await?;
         // The header before the first hunk repeats what the file list says.
         Ok(said.find("\n@@").map_or(String::new(), |at| said[at + 1..].to_owned()))
     }
@@ -323,7 +323,7 @@ impl Git {
     pub(super) async fn tree(&self) -> Result<Tree, FactError> {
         let arguments =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=none"];
-        let said = self.told(&arguments).await?;
+        let said = self.output(&arguments).await?;
         let mut tree = Tree::default();
         for entry in said.split('\0') {
             match *entry.as_bytes() {
@@ -343,7 +343,7 @@ impl Git {
     pub(super) async fn tracked(&self, specs: &[&str]) -> Result<Vec<String>, FactError> {
         let mut arguments = vec!["ls-files", "-z", "--"];
         arguments.extend_from_slice(specs);
-        let said = self.told(&arguments).await?;
+        let said = self.output(&arguments).await?;
         Ok(said.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
     }
 

@@ -80,7 +80,7 @@ impl Repository {
 
     /// Sets the listener for the type checks.
     #[must_use]
-    pub fn heard_by(self, listener: Listener) -> Repository {
+    pub fn with_listener(self, listener: Listener) -> Repository {
         Repository { listener, ..self }
     }
 
@@ -151,7 +151,7 @@ impl Repository {
     pub(crate) fn typechecks(&self) -> Typechecks {
         Typechecks::within(&self.project, self.environment.iter().cloned())
             .trusting(self.data.clone())
-            .heard_by(self.listener.clone())
+            .with_listener(self.listener.clone())
     }
 }
 

@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    fn heard(chunks: &[&str]) -> Vec<String> {
+    fn listener_lines(chunks: &[&str]) -> Vec<String> {
         let all: Arc<Mutex<Vec<String>>> = Arc::default();
         let hears = Arc::clone(&all);
         let listener = Listener::new(move |heard| {
@@ -133,10 +133,10 @@ mod tests {
 
     #[test]
     fn whole_lines_are_passed_on() {
-        assert_eq!(heard(&["one\nt", "wo", "\n"]), ["tests: begins", "tests: one", "tests: two"]);
-        assert_eq!(heard(&["one\ntwo\nthree\n\n"]), ["tests: begins", "tests: three"], "of many the last");
-        assert_eq!(heard(&["50 %\r60 %\r"]), ["tests: begins", "tests: 60 %"]);
-        assert_eq!(heard(&["a \u{1b}[31msecret\u{1b}[0m\n"]), ["tests: begins", "tests: a [hidden]"]);
-        assert_eq!(heard(&[&"x".repeat(9_000), "\n"])[1].len(), "tests: ".len() + MAX_LINE_BYTES);
+        assert_eq!(listener_lines(&["one\nt", "wo", "\n"]), ["tests: begins", "tests: one", "tests: two"]);
+        assert_eq!(listener_lines(&["one\ntwo\nthree\n\n"]), ["tests: begins", "tests: three"], "of many the last");
+        assert_eq!(listener_lines(&["50 %\r60 %\r"]), ["tests: begins", "tests: 60 %"]);
+        assert_eq!(listener_lines(&["a \u{1b}[31msecret\u{1b}[0m\n"]), ["tests: begins", "tests: a [hidden]"]);
+        assert_eq!(listener_lines(&[&"x".repeat(9_000), "\n"])[1].len(), "tests: ".len() + MAX_LINE_BYTES);
     }
 }

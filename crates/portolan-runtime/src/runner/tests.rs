@@ -97,7 +97,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(future)
 }
 
-fn told(verdict: &Verdict) -> String {
+fn verdict_text(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Held => "held".to_owned(),
         Verdict::Shown { reason, .. } | Verdict::Excused { reason, .. } => format!("held: {reason}"),
@@ -109,7 +109,7 @@ fn told(verdict: &Verdict) -> String {
 }
 
 fn tells(verdict: Verdict, expected: Expect) {
-    expected.assert_eq(&told(&verdict));
+    expected.assert_eq(&verdict_text(&verdict));
 }
 
 fn output(verdict: Verdict) -> String {
@@ -237,7 +237,7 @@ fn too_long_a_run_is_stopped_with_everything_it_started() {
     let script = "trap '' TERM; exec 3>alive; echo begun; sleep 1000 & sleep 1000; sleep 1000; exit 0";
     let verdict = project.run_with(script, limits, &[]);
     let expected = format!("broken: `sh -c \"{script}\"` ran longer than 2 s and was stopped\nbegun");
-    assert_eq!(told(&verdict), expected);
+    assert_eq!(verdict_text(&verdict), expected);
     ears.until_silence();
 }
 
@@ -309,7 +309,7 @@ fn commands_that_cannot_be_started_say_what_to_do() {
         &["./outward", "-c", "exit 0"],
         &["echo", "a\0b"],
     ];
-    let told: Vec<_> = cases.iter().map(|argv| told(&project.run(argv))).collect();
+    let told: Vec<_> = cases.iter().map(|argv| verdict_text(&project.run(argv))).collect();
     expect![[r#"
         unknown: the check names no program; add one to its `run`
         unknown: no executable `no-such-program-here` was found on the `PATH`; install it, or correct the check
@@ -358,7 +358,7 @@ fn a_file_must_be_there_with_something_in_it() {
         "/etc/passwd",
         "../../../../../../../../etc/passwd",
     ];
-    let told: Vec<_> = paths.iter().map(|path| told(&project.file(path))).collect();
+    let told: Vec<_> = paths.iter().map(|path| verdict_text(&project.file(path))).collect();
     expect![[r#"
         held
         held
@@ -379,11 +379,11 @@ fn a_file_must_be_there_with_something_in_it() {
 fn a_file_that_cannot_be_looked_at_is_unknown() {
     let project = Project::new().with("closed.md", "text", 0o000);
     symlink("loop", project.at("loop")).expect("a scratch folder");
-    assert!(told(&project.file("loop")).starts_with("unknown: `loop` cannot be read ("));
-    assert!(told(&project.file(&"x".repeat(300))).starts_with("unknown: "));
+    assert!(verdict_text(&project.file("loop")).starts_with("unknown: `loop` cannot be read ("));
+    assert!(verdict_text(&project.file(&"x".repeat(300))).starts_with("unknown: "));
     // Root can read every file.
     let expected = if rustix::process::geteuid().is_root() { "held" } else { "unknown: `closed.md` cannot be read" };
-    assert!(told(&project.file("closed.md")).starts_with(expected));
+    assert!(verdict_text(&project.file("closed.md")).starts_with(expected));
 }
 
 #[test]

@@ -234,7 +234,7 @@ fn report(suite: &Suite, case: &Case, came: CaseOutcome, unanswered: Vec<String>
         line: suite.source.location(case.name.span.start).line,
         passed: holds && unanswered.is_empty(),
         expected: (!holds).then(|| wanted(&case.expected)),
-        got: (!holds).then(|| told(&came)),
+        got: (!holds).then(|| outcome_json(&came)),
         unanswered,
         unused: Vec::new(),
     }
@@ -281,7 +281,7 @@ fn wanted(expected: &Expectation) -> Value {
     }
 }
 
-fn told(came: &CaseOutcome) -> Value {
+fn outcome_json(came: &CaseOutcome) -> Value {
     match came {
         CaseOutcome::To(output) => output.clone(),
         CaseOutcome::Failed(fault) => json!({ "error": fault }),

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use super::bounds;
-use super::error::said;
+use super::error::clip_line;
 use super::http::reason;
 use super::lists::{self, Offers, ReceivedList, Tool};
 use super::message::{TOO_LARGE, UNREADABLE, untyped};
@@ -179,7 +179,7 @@ impl Connection {
                 self.error(CallErrorKind::TooLarge, message, "ask the tool for less at a time")
             }
             ServiceError::McpError(error) if error.code == UNREADABLE => {
-                let why = said(&self.stderr.redact(error.message.into_owned()));
+                let why = clip_line(&self.stderr.redact(error.message.into_owned()));
                 let message = format!("the reply of {what} of server `{}` cannot be read: {why}", self.server);
                 let help = "report this to the author of the server: a reply must be one line of JSON in UTF-8, \
                     nested at most 128 levels deep";
@@ -188,7 +188,7 @@ impl Connection {
             ServiceError::McpError(error) => {
                 self.answered.store(true, Ordering::Relaxed);
                 let kind = CallErrorKind::Protocol { code: error.code.0 };
-                let words = said(&self.stderr.redact(error.message.into_owned()));
+                let words = clip_line(&self.stderr.redact(error.message.into_owned()));
                 let message = format!("server `{}` refused {what}: {words} ({})", self.server, error.code.0);
                 self.error(kind, message, "correct the call; the server lists the arguments of its tools")
             }
@@ -210,7 +210,7 @@ impl Connection {
         let how = match (self.obituary().await, error) {
             (Some(how), _) => how,
             (None, ServiceError::TransportSend(error)) => {
-                format!("cannot be reached ({})", said(&self.stderr.redact(reason(error.error.as_ref()))))
+                format!("cannot be reached ({})", clip_line(&self.stderr.redact(reason(error.error.as_ref()))))
             }
             (None, _) => "closed the connection".to_owned(),
         };

@@ -107,7 +107,7 @@ impl std::error::Error for CallError {}
 const SAID_CHARS: usize = 500;
 
 /// Returns a foreign text as one line of a message.
-pub(super) fn said(text: &str) -> String {
+pub(super) fn clip_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SAID_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),

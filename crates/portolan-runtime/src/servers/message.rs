@@ -240,7 +240,7 @@ impl IdScan {
 mod tests {
     use super::*;
 
-    fn told(line: &str) -> String {
+    fn message_text(line: &str) -> String {
         match read(line.as_bytes()) {
             Line::Message(message) => serde_json::to_string(&message).expect("messages can be written"),
             Line::Unasked => "unasked".to_owned(),
@@ -252,7 +252,7 @@ mod tests {
     fn a_result_is_passed_on_as_it_stands() {
         for result in [r#"{"content":"not a list","x":[1.50,null]}"#, "null", "7", r#"{"tools":[{}]}"#, "{}"] {
             let line = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
-            assert_eq!(told(&line).replace("1.50", "1.5"), line.replace("1.50", "1.5"));
+            assert_eq!(message_text(&line).replace("1.50", "1.5"), line.replace("1.50", "1.5"));
         }
     }
 
@@ -274,21 +274,21 @@ mod tests {
             (r#"{"id":1,"result":"#, r#""id":1,"error":{"code":-1600002"#),
             (r#"{"result":{"id":1}"#, "malformed: EOF"),
         ] {
-            let told = told(line);
+            let told = message_text(line);
             assert!(told.starts_with(expected) || told.contains(expected), "{line:.80}: {told}");
         }
     }
 
     #[test]
     fn an_error_keeps_its_code_and_a_broken_one_gets_one() {
-        assert!(told(r#"{"id":"7","error":{"code":-32602,"message":"no"}}"#).contains("-32602"));
-        assert!(told(r#"{"id":7,"error":"boom"}"#).contains("-32603"));
+        assert!(message_text(r#"{"id":"7","error":{"code":-32602,"message":"no"}}"#).contains("-32602"));
+        assert!(message_text(r#"{"id":7,"error":"boom"}"#).contains("-32603"));
     }
 
     #[test]
     fn too_many_values_are_not_parsed() {
         let line = format!(r#"{{"result":[{}0],"id":5}}"#, "0,".repeat(MAX_VALUES));
-        assert!(told(&line).contains(r#""id":5,"error":{"code":-1600001"#), "{:.200}", told(&line));
+        assert!(message_text(&line).contains(r#""id":5,"error":{"code":-1600001"#), "{:.200}", message_text(&line));
     }
 
     #[test]

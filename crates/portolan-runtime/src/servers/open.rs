@@ -17,7 +17,7 @@ use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt
 use tokio::time::timeout;
 
 use super::connection::{Connection, Face, Parts};
-use super::error::said;
+use super::error::clip_line;
 use super::expand::Expander;
 use super::http::reason;
 use super::intake::Intake;
@@ -45,7 +45,7 @@ pub(super) async fn open(setup: &ServerSetup, options: &PoolOptions, grace: &Gra
     let (folder, confined) = (setup.folder.as_path(), is_confined(setup));
     let opening = ConnectionAttempt { folder, transport: &transport, confined, options, grace, stderr: &stderr };
     opening.open().await.map(|parts| Connection::new(name, parts)).map_err(|fault| {
-        let message = format!("server `{name}` {}", said(&stderr.redact(fault.what)));
+        let message = format!("server `{name}` {}", clip_line(&stderr.redact(fault.what)));
         CallError::new(CallErrorKind::Start, name, message, fault.help).with_stderr(stderr.tail())
     })
 }

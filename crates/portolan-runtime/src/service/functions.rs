@@ -204,7 +204,11 @@ impl Service {
             ));
         }
         let mut told: Vec<(Actor, EventKind)> = Vec::new();
-        told.extend(interruption::told(&definition, &run, interrupted)?.into_iter().map(|what| (Actor::Engine, what)));
+        told.extend(
+            interruption::settlement_events(&definition, &run, interrupted)?
+                .into_iter()
+                .map(|what| (Actor::Engine, what)),
+        );
         if let Some(resumed) = resumed {
             told.push((resumed.by.clone(), interruption::resumed(&run, resumed, self.seed())?));
         }

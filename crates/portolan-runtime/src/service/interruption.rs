@@ -67,7 +67,7 @@ fn named(paths: &[FramePath]) -> String {
 ///
 /// # Errors
 /// It is not decided how to settle a call.
-pub(super) fn told(
+pub(super) fn settlement_events(
     definition: &Definition,
     run: &Run,
     interrupted: InterruptionPolicy,

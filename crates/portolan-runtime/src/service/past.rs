@@ -184,7 +184,7 @@ impl Service {
         let definition = past.definition_at(seq);
         let overlay = trail.overlay(&definition.workflow);
         let run = trail.run().expect("a run begins with its first record").clone();
-        let values = seen(definition, &run, &past.hidden);
+        let values = visible_values(definition, &run, &past.hidden);
         let mut held = self.peek(&past.address).await?;
         (held.definition, held.run, held.seq) = (definition.clone(), run, seq);
         let view = self.present(&RunAddress::of(held, None), None, caller)?;
@@ -215,7 +215,7 @@ pub(super) fn no_record(past: &Past, seq: u64) -> ServiceError {
 }
 
 /// Returns the values that expressions see in each frame: the results of its nodes, and variables.
-fn seen(definition: &Definition, run: &Run, hidden: &Redaction) -> Vec<(String, Value)> {
+fn visible_values(definition: &Definition, run: &Run, hidden: &Redaction) -> Vec<(String, Value)> {
     let mut told = context(&definition.workflow, run, hidden);
     let frames: Vec<FramePath> = run.positions().into_iter().map(|(path, _)| run.owner(&path)).collect();
     for path in frames {

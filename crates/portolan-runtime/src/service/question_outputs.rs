@@ -48,7 +48,7 @@ pub(super) fn outputs(
         let before = flow.edges.iter().filter(|edge| edge.to.value == *node).map(|edge| &edge.from.value);
         for before in before.filter(|before| known.insert(before)) {
             match latest.get(before) {
-                Some(Some(output)) => found.push(told(&flow.step(before).node.name, before, output, hidden)),
+                Some(Some(output)) => found.push(step_output(&flow.step(before).node.name, before, output, hidden)),
                 // It has been passed without an output of its own, like a fork.
                 Some(None) => waiting.push(before),
                 None => {}
@@ -77,7 +77,7 @@ fn since_asked<'r>(path: &FramePath, asks: &NodeId, records: &'r [Record]) -> BT
     latest
 }
 
-fn told(name: &str, step: &NodeId, output: &Value, hidden: &Redaction) -> StepOutput {
+fn step_output(name: &str, step: &NodeId, output: &Value, hidden: &Redaction) -> StepOutput {
     let whole = match hidden.value(output) {
         Value::String(text) => text,
         value => serde_json::to_string_pretty(&value).unwrap_or_default(),

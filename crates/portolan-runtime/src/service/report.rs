@@ -144,7 +144,7 @@ impl Service {
         let noting = self.note_checking(held, path);
         let hidden = self.hidden_of(held);
         let listener = noting.listener().and(listener.clone()).masked(move |text| hidden.text(text));
-        let ground = self.ground(held, path).await.heard_by(listener);
+        let ground = self.ground(held, path).await.with_listener(listener);
         let ground = Arc::new(ground);
         let performer = ClaimChecks { ground: ground.clone(), path: path.clone(), since };
         let mut claimed = PendingClaim { ground, settled: Vec::new() };

@@ -50,7 +50,7 @@ impl ModelBindings {
 
     /// Sets a listener of the models' streamed text.
     #[must_use]
-    pub fn heard_by(self, heard: ModelListener) -> ModelBindings {
+    pub fn with_listener(self, heard: ModelListener) -> ModelBindings {
         ModelBindings { heard: Some(heard), ..self }
     }
 

@@ -17,7 +17,7 @@ use crate::error::ServiceError;
 use crate::{plugins, project_folder};
 use state::KeptState;
 
-pub use state::seen;
+pub use state::log_line;
 
 /// How many lines may be folded anew on each load before the state is stored.
 const BEHIND: usize = 500;

@@ -79,7 +79,7 @@ impl KeptState {
 
     /// Folds the next line.
     pub(super) fn take(&mut self, line: &Line) {
-        self.board.apply(&seen(line));
+        self.board.apply(&log_line(line));
         self.seq = line.seq;
         self.line.clone_from(&line.id);
         self.behind += 1;
@@ -99,7 +99,7 @@ impl KeptState {
 }
 
 /// Converts a line to the view that decisions use.
-pub fn seen(line: &Line) -> LogLine<'_> {
+pub fn log_line(line: &Line) -> LogLine<'_> {
     LogLine {
         id: &line.id,
         kind: &line.kind,

@@ -54,7 +54,7 @@ impl Config {
                 return None;
             }
         };
-        reading.told_of_the_unknown();
+        reading.note_unsupported();
         let timeout = reading.milliseconds("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT");
         let timeout = timeout.or_else(|| reading.milliseconds("OTEL_EXPORTER_OTLP_TIMEOUT")).unwrap_or(TIMEOUT);
         let queue = reading.spans("OTEL_BSP_MAX_QUEUE_SIZE").unwrap_or(2_048);
@@ -124,7 +124,7 @@ impl VariableReader<'_> {
         }
     }
 
-    fn told_of_the_unknown(&mut self) {
+    fn note_unsupported(&mut self) {
         for (first, second, known, what) in [
             (
                 "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",

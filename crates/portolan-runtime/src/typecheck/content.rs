@@ -39,7 +39,7 @@ pub(super) async fn tree(
     let mut git = Git { project, environment: own(environment) };
     let paths =
         ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-path", "index", "--git-path", "objects"];
-    let said = git.told(&paths).await?;
+    let said = git.output(&paths).await?;
     let [top, index, objects] = said.lines().collect::<Vec<_>>()[..] else {
         return Err(unknown("git-failed", "`git` does not report where its index is; update `git`"));
     };
@@ -56,9 +56,9 @@ pub(super) async fn tree(
     git.environment.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES".into(), listed(objects).into()));
     if content == Content::Worktree {
         git.look_at(&git.passed_over().await?).await?;
-        git.told(&["add", "--all", "--", ":/"]).await?;
+        git.output(&["add", "--all", "--", ":/"]).await?;
     }
-    let tree = git.told(&["write-tree"]).await?;
+    let tree = git.output(&["write-tree"]).await?;
     let tree = tree.trim_end();
     match is_oid(tree) {
         true => Ok(tree.to_owned()),
@@ -86,7 +86,7 @@ pub(crate) async fn whole_index(
     if paths.is_empty() {
         return Ok(None);
     }
-    let index = git.told(&["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
+    let index = git.output(&["rev-parse", "--path-format=absolute", "--git-path", "index"]).await?;
     let copy = IndexCopy(tempfile::tempdir().map_err(|error| no_room(&error))?);
     copy_index(Path::new(index.trim_end_matches('\n')), &copy.path()).map_err(|error| no_room(&error))?;
     git.environment.push(("GIT_INDEX_FILE".into(), copy.path().into()));
@@ -135,7 +135,7 @@ impl Git<'_> {
     /// Returns the files that git was told to skip (`--skip-worktree`, `--assume-unchanged`), each followed by a NUL.
     /// Missing files, as in a sparse checkout, count as unchanged and are left out.
     async fn passed_over(&self) -> Result<String, FactError> {
-        let said = self.told(&["ls-files", "-z", "-v", "--", ":/"]).await?;
+        let said = self.output(&["ls-files", "-z", "-v", "--", ":/"]).await?;
         let entries = said.split('\0').filter_map(|entry| entry.split_once(' '));
         let passed_over = entries.filter(|(tag, _)| *tag == "S" || tag.starts_with(|c: char| c.is_ascii_lowercase()));
         let lie_there =
@@ -158,7 +158,7 @@ impl Git<'_> {
     }
 
     /// Returns the output of a command that must succeed.
-    pub(super) async fn told(&self, arguments: &[&str]) -> Result<String, FactError> {
+    pub(super) async fn output(&self, arguments: &[&str]) -> Result<String, FactError> {
         let output = self.ask(arguments).await?;
         match output.code {
             Some(0) => Ok(output.stdout),

@@ -126,7 +126,7 @@ impl Typechecks {
 
     /// Sets the listener for the commands.
     #[must_use]
-    pub fn heard_by(self, listener: Listener) -> Typechecks {
+    pub fn with_listener(self, listener: Listener) -> Typechecks {
         Typechecks { listener, ..self }
     }
 
@@ -154,7 +154,7 @@ impl Typechecks {
             Err(unknown) => return Answer::Unknown(unknown),
         };
         let files = match self.kept(&tree, &checker, guidelines).await {
-            Ok(Some(verdict)) => Answer::Found(self.told(&checker, verdict)),
+            Ok(Some(verdict)) => Answer::Found(self.outcome(&checker, verdict)),
             Ok(None) => self.on_files(&checker, guidelines).await,
             Err(unknown) => Answer::Unknown(unknown),
         };
@@ -184,7 +184,7 @@ impl Typechecks {
 
     async fn on_files(&self, checker: &Checker, guidelines: &Guidelines) -> Answer<facts::TypecheckOutcome> {
         match self.run(guidelines, guidelines.typecheck.timeout_seconds).await {
-            Ok(TypecheckRun::Judged { verdict, .. }) => Answer::Found(self.told(checker, verdict)),
+            Ok(TypecheckRun::Judged { verdict, .. }) => Answer::Found(self.outcome(checker, verdict)),
             Ok(TypecheckRun::TooLong) => Answer::Found(facts::TypecheckOutcome::NotRun { command: checker.shown() }),
             Ok(TypecheckRun::NotConfigured) => Answer::Found(facts::TypecheckOutcome::NotConfigured),
             Err(unknown) => Answer::Unknown(unknown),
@@ -201,7 +201,7 @@ impl Typechecks {
         match verdict {
             Ok(verdict) => {
                 let summary = format!("on the committed files, which differ from the worktree: {}", verdict.summary);
-                Answer::Found(self.told(checker, Verdict { summary, ..verdict }))
+                Answer::Found(self.outcome(checker, Verdict { summary, ..verdict }))
             }
             Err(unknown) => Answer::Unknown(unknown),
         }
@@ -341,7 +341,7 @@ impl Typechecks {
         verdict.age_seconds(self.clock.now()).is_some_and(|age| most.is_none_or(|most| age <= most))
     }
 
-    fn told(&self, checker: &Checker, verdict: Verdict) -> facts::TypecheckOutcome {
+    fn outcome(&self, checker: &Checker, verdict: Verdict) -> facts::TypecheckOutcome {
         facts::TypecheckOutcome::Judged {
             command: checker.shown(),
             passed: verdict.ok,

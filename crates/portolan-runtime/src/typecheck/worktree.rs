@@ -33,7 +33,7 @@ pub(super) async fn tree(
     let Some(said) = git.perhaps(&["rev-parse", "--verify", "--quiet", "HEAD^{tree}"]).await? else { return Ok(None) };
     let tree = said.trim_end();
     let here = ["for-each-ref", "--points-at", "HEAD", "--format=%(refname)", "refs/heads", "refs/remotes"];
-    let refs = git.told(&here).await?;
+    let refs = git.output(&here).await?;
     if refs.lines().any(|name| integrates(name, guidelines)) {
         return Ok(None);
     }
@@ -73,14 +73,14 @@ impl HeadWorktree {
         let home = project.join(".portolan").join("typecheck");
         let turn = turn(&home)?;
         sweep(&git, &home).await?;
-        let top = PathBuf::from(git.told(&["rev-parse", "--show-toplevel"]).await?.trim_end());
+        let top = PathBuf::from(git.output(&["rev-parse", "--show-toplevel"]).await?.trim_end());
         let top = top.canonicalize().map_err(|error| no_worktree(&error.to_string()))?;
         let within = project.canonicalize().ok().and_then(|project| Some(project.strip_prefix(&top).ok()?.to_owned()));
         let within = within.ok_or_else(|| no_worktree("the project is outside its worktree"))?;
         moved_submodule(&git).await?;
         let folder = home.join("head");
         let place = folder.to_str().ok_or_else(|| no_worktree("its path is not valid UTF-8"))?;
-        git.told(&["worktree", "add", "--quiet", "--detach", "--force", place, "HEAD"])
+        git.output(&["worktree", "add", "--quiet", "--detach", "--force", place, "HEAD"])
             .await
             .map_err(|unknown| no_worktree(&unknown.why))?;
         let committed = HeadWorktree {
@@ -106,8 +106,8 @@ impl HeadWorktree {
         }
         let place = top.display().to_string();
         let list = ["-C", &place, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
-        let ignored = git.told(&list).await?;
-        let submodules = git.told(&["-C", &place, "ls-files", "-z", "--stage"]).await?;
+        let ignored = git.output(&list).await?;
+        let submodules = git.output(&["-C", &place, "ls-files", "-z", "--stage"]).await?;
         let submodules = submodules.split('\0').filter_map(|entry| entry.strip_prefix("160000 ")?.split('\t').nth(1));
         let paths: Vec<&str> = ignored.split('\0').filter(|path| !path.is_empty()).chain(submodules).collect();
         if paths.len() > MOST_LINKS {
@@ -151,7 +151,7 @@ async fn sweep(git: &Git<'_>, home: &Path) -> Result<(), FactError> {
 async fn take_away(git: &Git<'_>, folder: &Path) {
     if let Some(place) = folder.to_str() {
         // A folder that git does not know as a worktree is removed below.
-        let _known = git.told(&["worktree", "remove", "--force", "--force", place]).await;
+        let _known = git.output(&["worktree", "remove", "--force", "--force", place]).await;
     }
     let _gone = fs::remove_dir_all(folder);
 }
@@ -159,7 +159,7 @@ async fn take_away(git: &Git<'_>, folder: &Path) {
 /// Refuses a project with a submodule at another commit than HEAD names, because the linked files would be wrong.
 async fn moved_submodule(git: &Git<'_>) -> Result<(), FactError> {
     let list = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none"];
-    let said = git.told(&list).await?;
+    let said = git.output(&list).await?;
     let moved = said.split('\0').find(|entry| entry.split(' ').nth(2).is_some_and(|word| word.starts_with('S')));
     let Some(entry) = moved else { return Ok(()) };
     let path = entry.splitn(9, ' ').last().unwrap_or_default();

@@ -280,7 +280,7 @@ pub(crate) fn person() -> Caller {
 }
 
 /// An answer in a few lines: where it led and what may be done there, or why it was refused.
-pub(crate) fn told(answer: &Answer) -> String {
+pub(crate) fn answer_text(answer: &Answer) -> String {
     match answer {
         Ok(view) => format!("{}{}", view_line(view), actions(view)),
         Err(error) => {

@@ -139,7 +139,7 @@ impl FakeProvider {
     }
 
     /// What it was asked so far.
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn requests(&self) -> Vec<Seen> {
         self.seen.lock().expect("no panic").clone()
     }
 }

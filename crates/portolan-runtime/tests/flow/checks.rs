@@ -6,7 +6,7 @@ use portolan_gates::acceptance::CHECKS;
 use portolan_runtime::runner::Listener;
 use serde_json::{Value, json};
 
-use super::stand::{me, told};
+use super::stand::{log_text, me};
 use super::world::World;
 
 /// A line for each case: the check, and what is done before it is looked at. `past` gets past a rule; without it nothing
@@ -103,7 +103,7 @@ async fn a_type_check_is_heard_while_it_runs() {
     let listener = Listener::new(move |heard| {
         let _nobody_asks = tell.send(format!("{}: {:?}", heard.check, heard.line));
     });
-    let tick = world.service().flow().heard_by(listener).tick(&me()).await.expect("a tick");
+    let tick = world.service().flow().with_listener(listener).tick(&me()).await.expect("a tick");
     assert!(tick.advanced, "{}", tick.reason);
     let command = "sh -c echo looking; exit 0";
     let heard: Vec<String> = hears.try_iter().collect();
@@ -118,7 +118,7 @@ async fn come_to(check: &str, steps: &str) -> (&'static str, String) {
     }
     let tick = world.tick().await;
     let head = world.folder_name();
-    let log = told(&world.at("project"));
+    let log = log_text(&world.at("project"));
     let applied = log.lines().any(|line| line.contains(r#"stage="applied""#));
     assert_eq!(applied, tick.advanced && steps.contains("past "), "{log}");
     // What some cannot verify, a person is asked.

@@ -24,7 +24,7 @@ fn own(stand: &Stand, file: &str) -> PathBuf {
     stand.project().join(".portolan").join(file)
 }
 
-fn told<T>(stand: &Stand, what: Result<T, ServiceError>) -> String {
+fn outcome_text<T>(stand: &Stand, what: Result<T, ServiceError>) -> String {
     match what {
         Ok(_) => "done".to_owned(),
         Err(error) => {
@@ -42,13 +42,13 @@ async fn everything(stand: &Stand, run: &str) -> String {
     let mut text = String::new();
     let tick = match flow.tick(&me()).await {
         Ok(tick) => line(&tick).replace(&stand.project().display().to_string(), "<project>"),
-        error => told(stand, error),
+        error => outcome_text(stand, error),
     };
     let deeds = [
-        ("status", told(stand, flow.status().await)),
-        ("start", told(stand, stand.start("u", None).await)),
-        ("patch", told(stand, flow.patch(&object(json!({ "branch": "feat/x" })), &me()).await)),
-        ("past", told(stand, flow.get_past(&past, &person()).await)),
+        ("status", outcome_text(stand, flow.status().await)),
+        ("start", outcome_text(stand, stand.start("u", None).await)),
+        ("patch", outcome_text(stand, flow.patch(&object(json!({ "branch": "feat/x" })), &me()).await)),
+        ("past", outcome_text(stand, flow.get_past(&past, &person()).await)),
         ("tick", tick),
     ];
     for (deed, came) in deeds {
@@ -197,7 +197,7 @@ async fn a_task_that_its_journal_does_not_lead_to_does_not_move() {
     fs::write(&place, &early).expect("put back");
     let why = stand.service().flow().strays().await.expect("read").expect("it strays");
     assert!(why.contains("the event log has"), "{why}");
-    let refused = told(&stand, stand.service().flow().tick(&me()).await);
+    let refused = outcome_text(&stand, stand.service().flow().tick(&me()).await);
     assert!(refused.starts_with("task_damaged: the task `t` was tampered with"), "{refused}");
 
     // The place that is kept of it is another, and its journal is not.
@@ -208,7 +208,7 @@ async fn a_task_that_its_journal_does_not_lead_to_does_not_move() {
     assert_eq!(changed, 1);
     drop(store);
     assert_eq!(stand.state().await.phase, "ship");
-    let refused = told(&stand, stand.service().flow().tick(&me()).await).replace(&run, "<run>");
+    let refused = outcome_text(&stand, stand.service().flow().tick(&me()).await).replace(&run, "<run>");
     expect!["task_damaged: the task `t` was tampered with: its journal does not lead to its current position; ask a person to restore `.portolan/runs.db`; `portolan flow events` shows how far the task had come"].assert_eq(&refused);
     fs::write(&place, &honest).expect("put back");
     assert_eq!(stand.service().flow().strays().await.expect("read"), None);

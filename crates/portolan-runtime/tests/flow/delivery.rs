@@ -3,7 +3,7 @@
 use portolan_runtime::audit::project_log;
 use serde_json::json;
 
-use super::stand::{line, told};
+use super::stand::{line, log_text};
 use super::world::World;
 
 /// The example that hosts know, first of all.
@@ -97,7 +97,7 @@ async fn what_cannot_be_verified_is_no_pass_and_can_be_got_past_by_name() {
     assert!(!world.tick().await.advanced, "another rule");
     world.get_past("I-3").await;
     assert!(world.tick().await.advanced);
-    let log = told(&world.at("project"));
+    let log = log_text(&world.at("project"));
     let applied: Vec<&str> = log.lines().filter(|line| line.contains(r#"stage="applied""#)).collect();
     assert_eq!(applied.len(), 1, "{log}");
     assert!(log.contains(r#"code="cannot_verify""#), "{log}");
@@ -117,7 +117,7 @@ async fn every_commit_at_fault_is_on_record() {
     }
     let tick = world.tick().await;
     assert_eq!((tick.advanced, tick.from.as_str()), (false, "commit"), "{}", tick.reason);
-    let log = told(&world.at("project"));
+    let log = log_text(&world.at("project"));
     let at_fault: Vec<&str> = log.lines().filter(|line| line.starts_with("flow.commit.format.violation")).collect();
     for subject in ["one", "three"] {
         assert!(at_fault.iter().any(|line| line.contains(&format!(r#"subject="{subject}""#))), "{log}");

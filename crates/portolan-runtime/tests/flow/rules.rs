@@ -9,7 +9,7 @@ use super::stand::{Stand, me, past, person};
 const RULES: &str = ".portolan/guidelines.yaml";
 
 /// What the log says of rules, without what it says of phases.
-fn said(stand: &Stand) -> String {
+fn rules_log(stand: &Stand) -> String {
     let lines = stand.log();
     let of_rules = |line: &&str| line.starts_with("flow.config") || line.contains(r#"source="config""#);
     let without = |line: &str| match line.split_once("configDigest=") {
@@ -24,7 +24,7 @@ async fn rules_are_on_record_when_a_task_begins_and_whenever_they_change() {
     let stand = Stand::new();
     stand.put(RULES, "commitDirectly: true\npolicies: { I-4: off }\n");
     stand.start("t", Some("begin")).await.expect("begun");
-    let first = said(&stand);
+    let first = rules_log(&stand);
     expect![[r#"
         flow.config start t name="commitDirectly" value="true" source=".portolan/guidelines.yaml"
         flow.config start t name="policies.I-4" value="off" source=".portolan/guidelines.yaml"
@@ -33,14 +33,14 @@ async fn rules_are_on_record_when_a_task_begins_and_whenever_they_change() {
     .assert_eq(&first);
     stand.tick().await;
     stand.tick().await;
-    assert_eq!(said(&stand), first, "nothing is said twice");
+    assert_eq!(rules_log(&stand), first, "nothing is said twice");
     stand.put(RULES, "commitDirectly: true\nstrict: true\n");
     stand.tick().await;
     stand.put(RULES, "");
     stand.tick().await;
     stand.put(RULES, "commitDirectly: true\n");
     stand.tick().await;
-    let told = said(&stand);
+    let told = rules_log(&stand);
     expect![[r#"
         flow.config begin t name="strict" value="true" source=".portolan/guidelines.yaml"
         flow.config begin t name="policies.I-4" value="usual" source=".portolan/guidelines.yaml"
@@ -60,7 +60,7 @@ async fn each_run_says_its_rules_for_itself() {
         let service = stand.service();
         service.flow().abort(portolan_runtime::service::Ending::Escalated, "again", &me()).await.expect("called off");
     }
-    assert_eq!(said(&stand).lines().count(), 4, "{}", said(&stand));
+    assert_eq!(rules_log(&stand).lines().count(), 4, "{}", rules_log(&stand));
 }
 
 #[tokio::test]

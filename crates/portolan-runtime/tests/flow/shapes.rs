@@ -34,7 +34,7 @@ enum Shape {
 }
 
 /// What the log says when a script is followed in one shape.
-async fn told(script: &[Act], shape: Shape) -> String {
+async fn script_log(script: &[Act], shape: Shape) -> String {
     let stand = Stand::new();
     let begun = stand.start("t", None).await.expect("begun");
     let run = begun.run_id.expect("a run");
@@ -71,8 +71,8 @@ proptest! {
     #[test]
     fn ticked_and_navigated_come_to_the_same_events(script in proptest::collection::vec(act(), 1..24)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let ticked = runtime.block_on(told(&script, Shape::Ticked));
-        let navigated = runtime.block_on(told(&script, Shape::Navigated));
+        let ticked = runtime.block_on(script_log(&script, Shape::Ticked));
+        let navigated = runtime.block_on(script_log(&script, Shape::Navigated));
         prop_assert_eq!(ticked, navigated);
     }
 }

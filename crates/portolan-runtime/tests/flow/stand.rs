@@ -74,11 +74,11 @@ impl Stand {
 
     /// The log, a line each: type, phase, task and the data without the numbers of records and lines.
     pub(crate) fn log(&self) -> String {
-        told(&self.project())
+        log_text(&self.project())
     }
 }
 
-pub(crate) fn told(project: &Path) -> String {
+pub(crate) fn log_text(project: &Path) -> String {
     let lines = audit::read(&audit::project_log(project), &Filter::default()).expect("a log");
     let mut text = String::new();
     for line in lines {

@@ -5,7 +5,7 @@ use portolan_runtime::models::{ModelQuestion, Sink, open};
 use serde_json::json;
 
 use crate::provider::{Counted, FakeProvider, Gate, Said, Turn};
-use crate::support::{asked, block_on, each, setup, told, tools, user};
+use crate::support::{asked, block_on, each, outcome_text, setup, tools, user};
 
 #[test]
 fn a_text_is_heard_word_by_word_and_kept_as_a_whole() {
@@ -167,7 +167,7 @@ fn slow_words_are_heard_when_they_come() {
         let (request, tools) = (user("Hello?"), tools());
         let question = ModelQuestion { request: &request, tools: &tools, asker: None };
         let said = block_on(model.ask(question, Some(&hear as &dyn Sink)));
-        assert!(said.is_ok(), "{}", told(&said));
+        assert!(said.is_ok(), "{}", outcome_text(&said));
         assert_eq!(*heard.lock().expect("no panic"), ["one", " two", " three"]);
     }
 }

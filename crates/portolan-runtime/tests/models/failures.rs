@@ -235,5 +235,5 @@ fn a_redirect_is_not_followed() {
              address after `@`"
         );
     }
-    assert!(elsewhere.seen().is_empty(), "the request, and its key, went elsewhere");
+    assert!(elsewhere.requests().is_empty(), "the request, and its key, went elsewhere");
 }

@@ -54,7 +54,7 @@ fn a_key_goes_nowhere_but_to_its_provider() {
     let sent = |name: &str, variables: &[(&str, &str)]| {
         let model = open(name, &with(variables)).expect("a model");
         block_on(ask(model.as_ref(), &user("Hello?"), false));
-        let seen = provider.seen().pop().expect("a request");
+        let seen = provider.requests().pop().expect("a request");
         ["authorization", "x-api-key"]
             .iter()
             .any(|name| seen.headers.get(*name).is_some_and(|value| value.contains(KEY)))

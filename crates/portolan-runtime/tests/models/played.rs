@@ -9,7 +9,7 @@ use portolan_runtime::models::{Model, ModelQuestion, ModelRecorder, Script, Sink
 use tokio::time::{Duration, Instant};
 
 use crate::provider::{FakeProvider, Said, Turn};
-use crate::support::{Heard, at_once, block_on, setup, told, user};
+use crate::support::{Heard, at_once, block_on, outcome_text, setup, user};
 
 fn script(text: &str) -> Script {
     Script::read(&Source::new("answers.yaml", text), "scripted:answers.yaml").unwrap_or_else(|error| panic!("{error}"))
@@ -27,7 +27,7 @@ fn play(answers: &str, requests: &[&str]) -> String {
     for request in requests {
         let (asker, text) = request.split_once(": ").map_or((None, *request), |(asker, text)| (Some(asker), text));
         let said = at_once(ask(&script, asker, text));
-        lines.push_str(&format!("{request} -> {}\n", told(&said).split(" | ").next().unwrap_or_default()));
+        lines.push_str(&format!("{request} -> {}\n", outcome_text(&said).split(" | ").next().unwrap_or_default()));
     }
     lines.push_str(&format!("{} left\n", script.left()));
     lines
@@ -82,7 +82,7 @@ fn an_answer_can_be_meant_for_somebody() {
 fn a_request_that_nobody_expected_is_shown_in_short() {
     let long = format!("tell me\nof {}", "everything ".repeat(100));
     let said = at_once(ask(&script("[]"), Some("draft"), &long));
-    expect!["not-scripted (stays): no answer is left for a request of `draft` that ends in `tell me of everything everything everything everything everything everything eve…`; write one, or let one `repeat`"].assert_eq(&told(&said));
+    expect!["not-scripted (stays): no answer is left for a request of `draft` that ends in `tell me of everything everything everything everything everything everything eve…`; write one, or let one `repeat`"].assert_eq(&outcome_text(&said));
 }
 
 /// Branches ask in any order; what each gets is written for it by name.
@@ -147,7 +147,7 @@ fn a_file_of_answers_is_opened_by_its_name() {
     std::fs::create_dir(folder.path().join("folder.yaml")).expect("a folder");
     let model = open("scripted:good.yaml", &setup).expect("a model");
     assert_eq!(model.name(), "scripted:good.yaml");
-    assert!(told(&at_once(ask(model.as_ref(), None, "x"))).starts_with("`Hello.`"));
+    assert!(outcome_text(&at_once(ask(model.as_ref(), None, "x"))).starts_with("`Hello.`"));
     let place = folder.path().display().to_string();
     let mut lines = String::new();
     for name in ["scripted:bad.yaml", "scripted:none.yaml", "scripted:folder.yaml"] {
@@ -177,7 +177,7 @@ fn a_recording_says_the_same() {
     let recorder = ModelRecorder::new(open("openai:m", &setup(&provider.origin)).expect("a model"));
     let asked = |model: &dyn Model| {
         let askers = [Some("find"), Some("find"), Some("sum"), None];
-        let said = askers.map(|asker| told(&block_on(ask(model, asker, "where are the maps?"))));
+        let said = askers.map(|asker| outcome_text(&block_on(ask(model, asker, "where are the maps?"))));
         said.join("\n")
     };
     let said = asked(&recorder);

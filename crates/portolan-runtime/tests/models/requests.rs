@@ -62,7 +62,7 @@ fn sent(model: &str, request: &Request, is_stream: bool) -> String {
     let tools = if request.tools.is_empty() { Vec::new() } else { tools() };
     let question = ModelQuestion { request, tools: &tools, asker: None };
     block_on(model.ask(question, is_stream.then_some(&heard as &dyn Sink))).expect("an answer");
-    let seen = provider.seen();
+    let seen = provider.requests();
     let [seen] = seen.as_slice() else { panic!("{} requests", seen.len()) };
     let mut text = format!("{}\n", seen.path);
     for name in ["accept", "anthropic-version", "authorization", "content-type", "user-agent", "x-api-key"] {

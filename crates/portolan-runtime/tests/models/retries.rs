@@ -10,7 +10,7 @@ use portolan_runtime::models::{AnswerFuture, Model, ModelQuestion, RetryPolicy, 
 use tokio::time::{Instant, timeout};
 
 use crate::provider::{FakeProvider, Said, Turn};
-use crate::support::{Heard, at_once, block_on, setup, told, user};
+use crate::support::{Heard, at_once, block_on, outcome_text, setup, user};
 
 /// A script that notes when it is asked.
 struct Noting {
@@ -57,7 +57,7 @@ fn check(answers: &str, backoff: RetryPolicy) -> String {
     let noting = Noting::new(answers);
     let model = RetryingModel::new(Arc::clone(&noting) as Arc<dyn Model>, backoff);
     let said = at_once(ask(&model));
-    format!("{}\n    asked at {:?}", told(&said).split(" | ").next().unwrap_or_default(), noting.at())
+    format!("{}\n    asked at {:?}", outcome_text(&said).split(" | ").next().unwrap_or_default(), noting.at())
 }
 
 const BUSY: &str = "- {fail: {code: overloaded, message: no room}, repeat: true}\n";
@@ -177,6 +177,6 @@ fn an_answer_that_breaks_off_is_asked_for_again() {
     expect![[r#"
         `Hello there, you.` | Stop | 11 in 7 out 4 cached 2 thought
         heard Hello<again>|Hello| there,| you."#]]
-    .assert_eq(&format!("{}\nheard {}", told(&said), heard.text()));
-    assert_eq!(provider.seen().len(), 2);
+    .assert_eq(&format!("{}\nheard {}", outcome_text(&said), heard.text()));
+    assert_eq!(provider.requests().len(), 2);
 }

@@ -94,7 +94,7 @@ pub(crate) async fn ask(model: &dyn Model, request: &Request, is_stream: bool) -
     let tools = tools();
     let question = ModelQuestion { request, tools: &tools, asker: None };
     let said = model.ask(question, is_stream.then_some(&heard as &dyn Sink)).await;
-    let said = told(&said);
+    let said = outcome_text(&said);
     if is_stream { format!("{said} | heard `{}`", heard.text()) } else { said }
 }
 
@@ -119,9 +119,9 @@ pub(crate) fn each(turn: impl Fn() -> Turn) -> String {
     lines
 }
 
-pub(crate) fn told(said: &Result<ModelAnswer, ModelError>) -> String {
+pub(crate) fn outcome_text(said: &Result<ModelAnswer, ModelError>) -> String {
     match said {
-        Ok(answer) => answer_told(answer),
+        Ok(answer) => answer_text(answer),
         Err(failure) => {
             let again = if failure.may_pass { "may pass" } else { "stays" };
             let after = failure.retry_after_ms.map(|after| format!(" after {after} ms")).unwrap_or_default();
@@ -130,7 +130,7 @@ pub(crate) fn told(said: &Result<ModelAnswer, ModelError>) -> String {
     }
 }
 
-fn answer_told(answer: &ModelAnswer) -> String {
+fn answer_text(answer: &ModelAnswer) -> String {
     let message = &answer.message;
     let mut parts: Vec<String> = message.content.iter().map(|text| format!("`{text}`")).collect();
     parts.extend(message.tool_calls.iter().map(|call| {

@@ -10,7 +10,7 @@ use crate::walker::{Led, act, begin, json_of, look, obey, outputs, required, sen
 
 const ID: &str = "pull-request-review";
 
-fn told(refused: &ServiceError) -> String {
+fn refusal_text(refused: &ServiceError) -> String {
     let situated = if refused.view.is_some() { "situated" } else { "no situation" };
     format!("{}: {}\nhelp: {}\n{situated}\n", refused.code, refused.message, refused.help)
 }
@@ -68,7 +68,7 @@ fn a_handle_alone_is_enough_to_look() {
         help: send one of the current actions unchanged: its `state` has the handle and the revision
         situated
     "#]]
-    .assert_eq(&told(&refusal(act(&world, handle, &step, &agent()))));
+    .assert_eq(&refusal_text(&refusal(act(&world, handle, &step, &agent()))));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn variables_are_typed_when_a_run_begins_and_when_a_step_is_done() {
         help: give each a value of its type, and leave out what the workflow does not name
         no situation
     "#]]
-    .assert_eq(&told(&refusal(wait(world.service().open(&wanted, &agent())))));
+    .assert_eq(&refusal_text(&refusal(wait(world.service().open(&wanted, &agent())))));
     let now = begin(&world, ID, json!({}));
     let done = |given| Act::Complete {
         step: "read".into(),

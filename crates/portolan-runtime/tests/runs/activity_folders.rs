@@ -29,11 +29,11 @@ fn two() -> World {
 }
 
 /// What is said of the workflow `mine`, each finding with its file, line and column.
-fn said(world: &World) -> String {
-    said_of(world.service().library(), "mine", &world.project())
+fn findings(world: &World) -> String {
+    findings_of(world.service().library(), "mine", &world.project())
 }
 
-fn said_of(library: &Library, id: &str, project: &Path) -> String {
+fn findings_of(library: &Library, id: &str, project: &Path) -> String {
     let review = library.review(id).expect("it is there");
     let told = review.faults.iter().map(|fault| {
         let place = fault.span.map_or("-".to_owned(), |span| review.source.place(span.start));
@@ -55,7 +55,7 @@ fn known(world: &World) -> String {
 #[test]
 fn activities_are_files_in_the_order_of_their_names() {
     let world = two();
-    assert_eq!(said(&world), "");
+    assert_eq!(findings(&world), "");
     assert_eq!(known(&world), "start look look.work build build.work done");
     let listed = world.service().library().list();
     assert_eq!(listed[0].id, "mine");
@@ -74,7 +74,7 @@ fn the_folder_may_have_another_name_and_stand_beside_a_flat_file() {
     let world = World::new();
     world.write(".flow/workflows/mine.yaml", format!("{HEAD}activitiesDir: parts/of-mine\n"));
     world.write(".flow/workflows/parts/of-mine/01-look.json", r#"{"id": "look", "version": "1.0.0", "name": "Look"}"#);
-    assert_eq!(said(&world), "");
+    assert_eq!(findings(&world), "");
     assert_eq!(known(&world), "start look done");
     assert_eq!(world.service().library().project_ids(), ["mine"], "an activity is no workflow");
 }
@@ -87,11 +87,11 @@ fn a_flat_file_with_activities_has_nothing_of_the_folder_beside_it() {
     world.write(".flow/workflows/other.yaml", "id: other\nversion: 1.0.0\ntitle: Other\ninitialActivity: look\n");
     world.write(".flow/workflows/activities/01-look.yaml", activity("look", None));
     assert_eq!(known(&world), "start own done");
-    assert_eq!(said_of(world.service().library(), "other", &world.project()), "");
+    assert_eq!(findings_of(world.service().library(), "other", &world.project()), "");
     world.write(".flow/workflows/other.yaml", "id: other\nversion: 1.0.0\ntitle: Other\n");
-    assert_eq!(said_of(world.service().library(), "other", &world.project()), "");
+    assert_eq!(findings_of(world.service().library(), "other", &world.project()), "");
     world.write(".flow/workflows/other.yaml", "id: other\nnotes: none\n");
-    assert!(said_of(world.service().library(), "other", &world.project()).contains("unknown-format"));
+    assert!(findings_of(world.service().library(), "other", &world.project()).contains("unknown-format"));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_fault_is_told_with_its_file() {
     expect![[r#"
         .flow/workflows/mine/activities/02-build.yml:4:1 error unknown-field: activity `build` has a field `stesp`, which has no meaning here
     "#]]
-    .assert_eq(&said(&world));
+    .assert_eq(&findings(&world));
     let error = world.service().library().definition("mine").expect_err("it is refused");
     let message = error.message.replace(&format!("{}/", world.project().display()), "");
     expect!["workflow `mine` has 1 fault(s): .flow/workflows/mine/activities/02-build.yml:4:1: activity `build` has a field `stesp`, which has no meaning here (unknown-field)"]
@@ -127,7 +127,7 @@ fn what_cannot_be_read_is_never_left_out() {
         .flow/workflows/mine/activities/7-seventh.yaml:1:1 warning bad-file-name: `7-seventh.yaml` is not read as an activity
         .flow/workflows/mine/activities/notes.json:1:1 warning bad-file-name: `notes.json` is not read as an activity
     "#]]
-    .assert_eq(&said(&world));
+    .assert_eq(&findings(&world));
     assert_eq!(world.service().library().definition("mine").expect_err("it is refused").code, "invalid_definition");
     let lenient = world.lenient();
     assert!(lenient.service().library().definition("mine").is_err(), "leniency leaves nothing out either");
@@ -138,13 +138,13 @@ fn all_files_together_are_bounded() {
     let world = two();
     let large = format!("# {}\n", "x".repeat(3 << 20));
     world.write(&format!("{FOLDER}/activities/01-look.yaml"), format!("{}{large}", activity("look", Some("build"))));
-    assert_eq!(said(&world), "");
+    assert_eq!(findings(&world), "");
     world.write(&format!("{FOLDER}/activities/02-build.yml"), format!("{}{large}", activity("build", None)));
-    let told = said(&world);
+    let told = findings(&world);
     assert!(told.contains("02-build.yml:1:1 error too-large"), "{told}");
     let world = two();
     (0..99).for_each(|nth| world.write(&format!("{FOLDER}/activities/03-{nth}.yaml"), "{}"));
-    let told = said(&world);
+    let told = findings(&world);
     assert!(told.contains("holds 101 activities, more than the 100 that are read"), "{told}");
 }
 
@@ -158,17 +158,17 @@ fn activities_here_and_there_are_a_fault() {
     expect![[r#"
         .flow/workflows/mine/workflow.yaml:4:1 error either-or: the workflow has `activities`, and also 2 in files of their own in `.flow/workflows/mine/activities`
     "#]]
-    .assert_eq(&said(&world));
+    .assert_eq(&findings(&world));
     world.write(&format!("{FOLDER}/workflow.yaml"), format!("{HEAD}activitiesDir: none\n"));
     expect![[r#"
         .flow/workflows/mine/workflow.yaml:4:16 error unreadable-file: `.flow/workflows/mine/none` cannot be read: no such file or directory
     "#]]
-    .assert_eq(&said(&world));
+    .assert_eq(&findings(&world));
     fs::create_dir(world.path(&format!("{FOLDER}/none"))).expect("a folder");
     expect![[r#"
         .flow/workflows/mine/workflow.yaml:1:1 error missing-field: the workflow has no `activities`
     "#]]
-    .assert_eq(&said(&world));
+    .assert_eq(&findings(&world));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn nothing_leads_out_of_the_folder() {
     for dir in ["../parts", "/etc", "a/../../b", ".", "./activities", "C:\\\\x", "a//b", ""] {
         let world = two();
         world.write(&format!("{FOLDER}/workflow.yaml"), format!("{HEAD}activitiesDir: \"{dir}\"\n"));
-        let told = said(&world);
+        let told = findings(&world);
         assert!(told.contains("workflow.yaml:4:16 error bad-path: `activitiesDir` is"), "{dir}: {told}");
     }
 }
@@ -194,16 +194,16 @@ fn no_link_leads_out_of_the_folder() {
         .flow/workflows/mine/activities/03-other.yaml:1:1 error bad-path: `.flow/workflows/mine/activities/03-other.yaml` is outside the workflow's folder
         .flow/workflows/mine/activities/04-none.yaml:1:1 error unreadable-file: `.flow/workflows/mine/activities/04-none.yaml` cannot be read: no such file or directory
     "#]]
-    .assert_eq(&said(&world).replace("elsewhere/01-other.yaml", "ELSEWHERE"));
+    .assert_eq(&findings(&world).replace("elsewhere/01-other.yaml", "ELSEWHERE"));
     fs::remove_dir_all(world.path(&format!("{FOLDER}/activities"))).expect("it is removed");
     link("elsewhere", &format!("{FOLDER}/activities"));
-    let told = said(&world);
+    let told = findings(&world);
     assert!(told.contains("workflow.yaml:1:1 error bad-path: `"), "{told}");
     // Inside the folder a link may lead where it likes.
     fs::remove_file(world.path(&format!("{FOLDER}/activities"))).expect("it is removed");
     world.write(&format!("{FOLDER}/inner/01-look.yaml"), activity("look", None));
     link(&format!("{FOLDER}/inner"), &format!("{FOLDER}/activities"));
-    assert_eq!(said(&world), "");
+    assert_eq!(findings(&world), "");
 }
 
 #[cfg(unix)]
@@ -213,7 +213,7 @@ fn a_pipe_is_no_activity_and_nobody_waits_for_it() {
     let pipe = world.path(&format!("{FOLDER}/activities/03-pipe.yaml"));
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there");
     assert!(made.success());
-    let told = said(&world);
+    let told = findings(&world);
     assert!(told.contains("03-pipe.yaml` is not a file"), "{told}");
 }
 
@@ -290,7 +290,7 @@ fn beside() -> World {
 #[test]
 fn activities_rules_and_checkpoints_are_taken_over_from_a_workflow_beside() {
     let world = beside();
-    assert_eq!(said(&world), "");
+    assert_eq!(findings(&world), "");
     assert_eq!(known(&world), "start look look.work ask ask.sure done");
     let definition = world.service().library().definition("mine").expect("it is sound");
     let rules: Vec<&str> = definition.workflow.root().activities[0].rules.iter().map(|rule| &*rule.text).collect();
@@ -315,7 +315,7 @@ fn what_is_not_beside_is_a_fault_that_lenient_reading_does_without() {
         .flow/workflows/mine/workflow.yaml:4:28 error unknown-rules: there are no shared rules `other::polite`
         other/02-ask.yaml:1:1 error unreadable-file: `other/02-ask.yaml` does not exist
     "#]]
-    .assert_eq(&said(&world));
+    .assert_eq(&findings(&world));
     let folder = world.path(FOLDER);
     let library =
         Library::new(&world.project(), &[folder.join("workflow.yaml")], Strictness::Lenient).expect("it is given");

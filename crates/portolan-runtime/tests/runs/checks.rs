@@ -13,7 +13,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use crate::common::words::tasks::instructions;
-use crate::common::{World, agent, person, read, refusal, step, told, view_line, wait};
+use crate::common::{World, agent, answer_text, person, read, refusal, step, view_line, wait};
 use expect_test::expect;
 use portolan_core::present::RunStatus;
 use portolan_runtime::carrier::Address;
@@ -125,14 +125,14 @@ fn what_is_not_trusted_does_not_run_and_the_situation_says_so() {
               optional Next(failed)
               blocked Next(passed) until run `portolan trust .flow/workflows/checked.json`
         "#]]
-        .assert_eq(&told(&Ok(before.clone())));
+        .assert_eq(&answer_text(&Ok(before.clone())));
         let history = world.history(&run);
         expect![[r#"
             not_trusted: leaving `fix` requires commands that are not trusted yet
               help: run `portolan trust .flow/workflows/checked.json`; the person at this machine decides this
               (at fix)
         "#]]
-        .assert_eq(&told(&world.next(&run, "passed")));
+        .assert_eq(&answer_text(&world.next(&run, "passed")));
         assert_eq!((world.current(&run).expect("it is there"), world.history(&run)), (before, history));
         assert!(!world.path("ran").exists());
         world.next(&run, "failed").expect("a failure needs no check");
@@ -156,7 +156,7 @@ fn trust_in_what_a_file_says_now_is_none_in_what_a_run_began_with() {
               help: the run uses an earlier version of `checked`: begin a new run, or restore that version and run `portolan trust .flow/workflows/checked.json`; the person at this machine decides this
               (at fix)
         "#]]
-        .assert_eq(&told(&world.next(&run, "passed")));
+        .assert_eq(&answer_text(&world.next(&run, "passed")));
     }
     assert!(!world.path("old").exists());
 }
@@ -225,7 +225,7 @@ fn when_the_budget_is_spent_a_person_decides() {
               optional Next(failed)
               optional Next(cancelled)
         "#]]
-        .assert_eq(&told(&world.next(&run, "passed")));
+        .assert_eq(&answer_text(&world.next(&run, "passed")));
         // The person's word opens the work again; it does not pass the check.
         assert_eq!(world.next(&run, "passed").expect("once more").situation.state, RunStatus::Working);
         assert_eq!(world.next(&run, "passed").expect("it is checked").situation.state, RunStatus::Working);
@@ -266,7 +266,7 @@ fn a_claim_that_a_crash_interrupted_is_taken_up_by_reporting_it_again() {
             fix checking
               required Next(passed)
         "#]]
-        .assert_eq(&told(&world.current(&run)));
+        .assert_eq(&answer_text(&world.current(&run)));
         let message = read(&world.current(&run).expect("it is there")).message;
         assert!(message.contains("1 of 2 acceptance checks are settled"), "{message}");
         let error = refusal(world.next(&run, "failed"));

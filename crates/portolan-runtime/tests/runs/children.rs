@@ -3,7 +3,7 @@
 use crate::common::calls::Calls;
 use std::fs;
 
-use crate::common::{World, navigator_task, person, read, refusal, step, told, wait};
+use crate::common::{World, answer_text, navigator_task, person, read, refusal, step, wait};
 use expect_test::expect;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::service::Open;
@@ -50,7 +50,7 @@ fn the_parent_waits_until_its_children_have_reached_the_join() {
           help: bring the task of each of them to `join`, then call again
           (at fork)
     "#]]
-    .assert_eq(&told(&world.next(&parent, "passed")));
+    .assert_eq(&answer_text(&world.next(&parent, "passed")));
     let a = child(&world, "2", "forked", "a");
     let file = world.read_task("2");
     assert_eq!((&file["metadata"]["parentTaskId"], &file["status"]), (&json!("1"), &json!("in_progress")));
@@ -59,7 +59,7 @@ fn the_parent_waits_until_its_children_have_reached_the_join() {
           required Init(forked, b, 1)
           blocked Next(passed) until the branches reach the join: `a` is at `a`; `b` has no task
     "#]]
-    .assert_eq(&told(&world.current(&parent)));
+    .assert_eq(&answer_text(&world.current(&parent)));
     world.next(&a, "passed").expect("a goes on");
     passed_child(&world, "3", "forked", "b");
     expect![[r#"
@@ -67,7 +67,7 @@ fn the_parent_waits_until_its_children_have_reached_the_join() {
           help: bring the task of each of them to `join`, then call again
           (at fork)
     "#]]
-    .assert_eq(&told(&world.next(&parent, "passed")));
+    .assert_eq(&answer_text(&world.next(&parent, "passed")));
     let view = world.next(&a, "passed").expect("a is done");
     assert_eq!((view.terminal, view.current_step.as_str()), (Some("join"), "join"));
     let file = world.read_task("2");
@@ -94,7 +94,7 @@ fn a_child_that_forks_waits_for_children_of_its_own() {
           required Init(twice, y, 2)
           blocked Next(passed) until the branches reach the join: `x` has no task; `y` has no task
     "#]]
-    .assert_eq(&told(&world.next(&first, "passed")));
+    .assert_eq(&answer_text(&world.next(&first, "passed")));
     let grandchild = |name: &str, branch: &str| {
         let task = world.init(&world.child_init(name, "twice", "2", branch)).expect("the branch begins").address;
         let view = world.next(&task, "passed").expect("it goes on");
@@ -106,7 +106,7 @@ fn a_child_that_forks_waits_for_children_of_its_own() {
           help: bring the task of each of them to `join2`, then call again
           (at fork2)
     "#]]
-    .assert_eq(&told(&world.next(&first, "passed")));
+    .assert_eq(&answer_text(&world.next(&first, "passed")));
     grandchild("5", "y");
     assert_eq!(world.next(&first, "passed").expect("the inner fork is left").current_step, "last");
     assert_eq!(refusal(world.next(&parent, "passed")).code, "branches_open");
@@ -133,7 +133,7 @@ fn a_branch_that_failed_is_not_completed_and_fails_the_join() {
           required Next(passed)
           optional Next(cancelled)
     "#]]
-    .assert_eq(&told(&world.next(&parent, "passed")));
+    .assert_eq(&answer_text(&world.next(&parent, "passed")));
     let asked = world.current(&parent).expect("it is there");
     assert!(read(&asked).message.contains("failed branches: `a`"), "{}", read(&asked).message);
     // All of it again: the children of the earlier visit count no more.
@@ -144,7 +144,7 @@ fn a_branch_that_failed_is_not_completed_and_fails_the_join() {
           required Init(forked, b, 1)
           blocked Next(passed) until the branches reach the join: `a` has no task; `b` has no task
     "#]]
-    .assert_eq(&told(&world.current(&parent)));
+    .assert_eq(&answer_text(&world.current(&parent)));
     passed_child(&world, "4", "forked", "a");
     assert_eq!(refusal(world.next(&parent, "passed")).code, "branches_open");
     passed_child(&world, "5", "forked", "b");
@@ -161,7 +161,7 @@ fn a_child_does_not_walk_the_way_of_its_parent() {
           help: nothing is left to do; begin a new run for new work
           (at join)
     "#]]
-    .assert_eq(&told(&world.next(&a, "passed")));
+    .assert_eq(&answer_text(&world.next(&a, "passed")));
     assert_eq!(world.read_task("2")["status"], "completed");
     for step in ["sum", "a2", "fork", "join", ""] {
         let beyond = world.child_init("9", "forked", "1", step);
@@ -172,7 +172,7 @@ fn a_child_does_not_walk_the_way_of_its_parent() {
         unknown_branch: the start is not a branch of `fork`, where task `1` waits
           help: name one in `stepId`: `a` and `b`
     "#]]
-    .assert_eq(&told(&world.init(&own_start)));
+    .assert_eq(&answer_text(&world.init(&own_start)));
     assert!(!world.path("tasks/9.json").exists());
 }
 
@@ -207,7 +207,7 @@ fn several_tasks_may_share_one_branch_and_all_of_them_must_pass() {
         held_back: 3 branches of `fork_process` are running, and at most 3 are allowed
           help: wait until one of them reaches the join
     "#]]
-    .assert_eq(&told(&held));
+    .assert_eq(&answer_text(&held));
     for task in &first {
         world.next(task, "passed").expect("the item is done");
     }
@@ -216,7 +216,7 @@ fn several_tasks_may_share_one_branch_and_all_of_them_must_pass() {
           required Init(batch-process, process_item, 1)
           blocked Next(passed) until the branches reach the join: `process_item` has no task
     "#]]
-    .assert_eq(&told(&world.current(&parent)));
+    .assert_eq(&answer_text(&world.current(&parent)));
     assert_eq!(refusal(world.next(&parent, "passed")).code, "branches_open", "two items have not begun");
     passed_child(&world, "5", "batch-process", "process_item");
     let last = child(&world, "6", "batch-process", "process_item");
@@ -235,7 +235,7 @@ fn the_limit_of_a_fork_holds_children_back() {
           blocked Init(limited, b, 1) until a running branch reaches the join: at most 1 run at once
           blocked Next(passed) until the branches reach the join: `a` has no task; `b` has no task
     "#]]
-    .assert_eq(&told(&world.current(&parent)));
+    .assert_eq(&answer_text(&world.current(&parent)));
     let a = child(&world, "2", "limited", "a");
     let error = refusal(world.init(&world.child_init("3", "limited", "1", "b")));
     assert_eq!(error.code, "held_back");
@@ -308,7 +308,7 @@ fn what_is_no_branch_of_the_fork_counts_for_nothing_and_says_so() {
           help: bring the task of each of them to `join`, then call again
           (at fork)
     "#]]
-    .assert_eq(&told(&world.next(&parent, "passed")));
+    .assert_eq(&answer_text(&world.next(&parent, "passed")));
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn a_neighbour_that_cannot_be_read_is_named_and_only_counting_waits_for_it() {
     let world = World::with("forked", FORKED);
     let parent = parent(&world, "forked");
     world.write("tasks/8.json", "{\"subject\": \"half a ta");
-    let shown = |answer| told(&answer).replace(&world.task("8"), "EIGHT");
+    let shown = |answer| answer_text(&answer).replace(&world.task("8"), "EIGHT");
     expect![[r#"
         fork working
           note: `EIGHT` is not valid JSON: EOF while parsing a string at line 1 column 22; repair it or move it away; it was left as it is
@@ -400,7 +400,7 @@ fn children_that_navigator_began_are_taken_up_with_their_parent() {
         fork working
           blocked Next(passed) until the branches reach the join: `a` is at `a`
     "#]]
-    .assert_eq(&told(&world.current(&parent)));
+    .assert_eq(&answer_text(&world.current(&parent)));
     while world.next(&a, "passed").expect("it goes on").terminal.is_none() {}
     assert_eq!(world.read_task("2")["status"], "completed");
     assert_eq!(world.next(&parent, "passed").expect("the fork is left").current_step, "sum");

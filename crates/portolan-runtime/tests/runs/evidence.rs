@@ -189,12 +189,12 @@ fn outcome(world: &World, address: &Address, outputs: Option<Value>) -> String {
                 view.situation.question.as_ref().map(|question| question.asked.message.clone()).unwrap_or_default();
             format!("asks a person: {question}")
         }
-        Ok(view) => told(&view),
+        Ok(view) => claim_text(&view),
         Err(refused) => format!("refused {}: {}", refused.code, refused.message),
     }
 }
 
-fn told(view: &View) -> String {
+fn claim_text(view: &View) -> String {
     let claim = view.claim.as_ref().expect("it was checked");
     let word = if claim.held { "holds" } else { "fails" };
     let reasons: Vec<&str> = claim.checks.iter().filter_map(|check| check.reason.as_deref()).collect();

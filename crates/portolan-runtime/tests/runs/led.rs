@@ -4,7 +4,7 @@ use crate::common::calls::{Calls, FunctionCall};
 use std::sync::Arc;
 
 use crate::common::words::tasks::instructions;
-use crate::common::{World, agent, told, wait};
+use crate::common::{World, agent, answer_text, wait};
 use expect_test::{Expect, expect};
 use portolan_core::run::Actor;
 use portolan_runtime::carrier::Address;
@@ -95,11 +95,11 @@ fn an_agent_is_led_once() {
           required Next(passed)
           optional Next(failed)
     "#]]
-    .assert_eq(&told(&world.current(&run)));
+    .assert_eq(&answer_text(&world.current(&run)));
     expect![[r#"
         exit (success) ended
     "#]]
-    .assert_eq(&told(&world.next(&run, "passed")));
+    .assert_eq(&answer_text(&world.next(&run, "passed")));
     ended(&world, &run, expect![[r#"{"came":{"outcome":"passed","result":"success"},"count":1}"#]]);
 }
 
@@ -113,24 +113,24 @@ fn items_are_led_one_after_the_other() {
           required Next(0, passed)
           optional Next(0, failed)
     "#]]
-    .assert_eq(&told(&world.current(&run)));
+    .assert_eq(&answer_text(&world.current(&run)));
     expect![[r#"
         work working
           required Next(1, passed)
           optional Next(1, failed)
     "#]]
-    .assert_eq(&told(&world.next(&run, "passed")));
+    .assert_eq(&answer_text(&world.next(&run, "passed")));
     assert_eq!(waits(resume(&world, &run)), "work");
     expect![[r#"
         work working
           required Next(2, passed)
           optional Next(2, failed)
     "#]]
-    .assert_eq(&told(&world.next(&run, "passed")));
+    .assert_eq(&answer_text(&world.next(&run, "passed")));
     expect![[r#"
         exit (success) ended
     "#]]
-    .assert_eq(&told(&world.next(&run, "passed")));
+    .assert_eq(&answer_text(&world.next(&run, "passed")));
     ended(
         &world,
         &run,
@@ -168,13 +168,13 @@ fn items_are_led_at_once_and_addressed_by_their_number() {
           optional Next(0, failed)
           optional Next(1, failed)
     "#]]
-    .assert_eq(&told(&world.current(&run)));
+    .assert_eq(&answer_text(&world.current(&run)));
     expect![[r#"
         branches_open: the branches of `led` are running, but the call names none of them
           help: say which one with `branch`: `0` and `1`
           (at led)
     "#]]
-    .assert_eq(&told(&world.next(&run, "passed")));
+    .assert_eq(&answer_text(&world.next(&run, "passed")));
     expect![[r#"
         led working
           required Next(0, passed)
@@ -182,29 +182,29 @@ fn items_are_led_at_once_and_addressed_by_their_number() {
           optional Next(0, failed)
           optional Next(2, failed)
     "#]]
-    .assert_eq(&told(&world.next_in(&run, "1", "passed")));
+    .assert_eq(&answer_text(&world.next_in(&run, "1", "passed")));
     expect![[r#"
         unknown_branch: no branch `1` is in progress
           help: choose one of the current positions
           (at led)
     "#]]
-    .assert_eq(&told(&world.next_in(&run, "1", "passed")));
+    .assert_eq(&answer_text(&world.next_in(&run, "1", "passed")));
     expect![[r#"
         work working
           required Next(2, passed)
           optional Next(2, failed)
     "#]]
-    .assert_eq(&told(&wait(world.service().current(&run, Some("2"), &agent()))));
+    .assert_eq(&answer_text(&wait(world.service().current(&run, Some("2"), &agent()))));
     expect![[r#"
         work working
           required Next(2, passed)
           optional Next(2, failed)
     "#]]
-    .assert_eq(&told(&world.next_in(&run, "0", "passed")));
+    .assert_eq(&answer_text(&world.next_in(&run, "0", "passed")));
     expect![[r#"
         exit (success) ended
     "#]]
-    .assert_eq(&told(&world.next_in(&run, "2", "passed")));
+    .assert_eq(&answer_text(&world.next_in(&run, "2", "passed")));
     ended(
         &world,
         &run,
@@ -313,7 +313,7 @@ fn an_item_that_fails_fails_the_node_and_calls_the_others_off() {
     expect![[r#"
         led (failure) ended
     "#]]
-    .assert_eq(&told(&world.next_in(&run, "1", "failed")));
+    .assert_eq(&answer_text(&world.next_in(&run, "1", "failed")));
     ended(
         &world,
         &run,
@@ -324,7 +324,7 @@ fn an_item_that_fails_fails_the_node_and_calls_the_others_off() {
     expect![[r#"
         exit (success) ended
     "#]]
-    .assert_eq(&told(&world.next_in(&run, "1", "failed")));
+    .assert_eq(&answer_text(&world.next_in(&run, "1", "failed")));
     ended(
         &world,
         &run,

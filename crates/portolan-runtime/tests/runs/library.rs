@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::common::{World, flow, refusal, told, wait};
+use crate::common::{World, answer_text, flow, refusal, wait};
 use expect_test::expect;
 use portolan_runtime::library::Sketch;
 use portolan_runtime::service::{Open, RunCarrier, ServiceError};
@@ -127,7 +127,7 @@ fn ids_never_leave_the_folder() {
         unknown_workflow: workflow `bug-fixx` is not known
           help: did you mean `bug-fix`? the list of workflows shows them all
     "#]]
-    .assert_eq(&told(&world.init(&Open { workflow: Some("bug-fixx".into()), ..Open::default() })));
+    .assert_eq(&answer_text(&world.init(&Open { workflow: Some("bug-fixx".into()), ..Open::default() })));
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn report(world: &World, address: &Address) -> (String, View) {
 
 /// What the provider was asked in its latest request: the words of each message, by its role.
 fn asked(provider: &FakeProvider) -> Vec<(String, String)> {
-    let seen = provider.seen();
+    let seen = provider.requests();
     let messages = seen.last().expect("it was asked").body["messages"].as_array().expect("messages").clone();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     messages.iter().map(|message| (text(&message["role"]), text(&message["content"]))).collect()
@@ -133,7 +133,7 @@ fn where_nothing_blocks_it_holds_and_the_model_is_on_record() {
             assert!(shown.contains(part), "{part}: {shown}");
         }
         assert!(!shown.contains("hunter2") && !shown.contains(SECRET) && !shown.contains("tasks/"), "{shown}");
-        let form = &provider.seen()[0].body["response_format"];
+        let form = &provider.requests()[0].body["response_format"];
         assert!(form.to_string().contains("blocking"), "{form}");
     }
 }
@@ -170,7 +170,7 @@ fn what_blocks_is_the_feedback_of_the_next_attempt() {
         }
         world.write("a.txt", "b\n");
         assert_eq!(report(&world, &run).1.terminal, Some("success"));
-        assert_eq!(provider.seen().len(), 2);
+        assert_eq!(provider.requests().len(), 2);
     }
 }
 
@@ -197,7 +197,7 @@ fn an_answer_that_is_none_passes_nothing_and_a_person_is_asked() {
         let (told, _) = report(&world, &run);
         assert!(told.starts_with("asks: ") && told.contains("`openai:m@"), "{told}");
         assert!(told.ends_with("; a person must say whether someone other than the author has reviewed it"), "{told}");
-        assert_eq!(provider.seen().len(), 1);
+        assert_eq!(provider.requests().len(), 1);
     }
 }
 
@@ -219,7 +219,7 @@ fn a_model_that_does_not_answer_in_its_time_passes_nothing() {
     world.write("a.txt", "c\n");
     let (told, _) = report(&world, &run);
     assert!(told.contains("has not been allowed yet"), "{told}");
-    assert_eq!(provider.seen().len(), 1);
+    assert_eq!(provider.requests().len(), 1);
 }
 
 /// What is done before the report, and what the person is told in place of an answer.
@@ -262,7 +262,7 @@ fn what_a_model_cannot_be_shown_it_is_not_asked_about() {
         change(&world);
         let (told, _) = report(&world, &run);
         assert!(told.starts_with("asks: ") && told.contains(why), "{name}: {told}");
-        assert_eq!(provider.seen().len(), 0, "{name}");
+        assert_eq!(provider.requests().len(), 0, "{name}");
     }
 }
 
@@ -283,7 +283,7 @@ fn a_model_is_asked_where_a_person_has_allowed_it() {
         world.write("a.txt", "b\n");
         let (told, _) = report(&world, &run);
         assert!(told.starts_with(begin) && told.contains(part), "{told}");
-        assert_eq!(provider.seen().len(), 0);
+        assert_eq!(provider.requests().len(), 0);
     }
     // Who allowed one model has not allowed another; and what somebody wrote down looks at nothing.
     let others = [
@@ -300,7 +300,7 @@ fn a_model_is_asked_where_a_person_has_allowed_it() {
         world.write("a.txt", "b\n");
         let (told, _) = report(&world, &run);
         assert!(told.starts_with("asks: ") && told.contains(why), "{told}");
-        assert_eq!(provider.seen().len(), 0);
+        assert_eq!(provider.requests().len(), 0);
     }
     let world = project("\"reviewed-by-another\"", &provider);
     allow(&world);
@@ -377,5 +377,5 @@ fn a_run_that_lives_in_its_token_alone_asks_a_person() {
     world.write("a.txt", "b\n");
     let (told, _) = report(&world, &address);
     assert!(told.starts_with("asks: ") && told.contains("was not recorded"), "{told}");
-    assert_eq!(provider.seen().len(), 0);
+    assert_eq!(provider.requests().len(), 0);
 }

@@ -4,7 +4,7 @@ use crate::common::calls::{Calls, Move};
 use std::sync::Barrier;
 
 use crate::common::walk::{Choice, Restart, Walker};
-use crate::common::{World, agent, person, read, refusal, step, told, wait};
+use crate::common::{World, agent, answer_text, person, read, refusal, step, wait};
 use expect_test::expect;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::catalog;
@@ -65,7 +65,7 @@ fn a_run_that_is_not_there_is_named() {
         unknown_run: there is no run `k3mx8q2p` in this store
           help: `portolan runs list` shows the existing runs
     "#]]
-    .assert_eq(&told(&world.current(&run)));
+    .assert_eq(&answer_text(&world.current(&run)));
     world.open("execute");
     for answer in [world.current(&run), world.start(&run)] {
         assert_eq!(refusal(answer).code, "unknown_run");
@@ -84,13 +84,13 @@ fn a_stored_move_names_the_revision_that_it_knows() {
           help: send an action of the current situation unchanged: it has a `revision`
           (at execute)
     "#]]
-    .assert_eq(&told(&world.report(&Move { revision: None, ..step(&view, "passed") })));
+    .assert_eq(&answer_text(&world.report(&Move { revision: None, ..step(&view, "passed") })));
     expect![[r#"
         stale: the call quotes revision 1, but `execute` was reached at revision 2
           help: the run has moved on in the meantime: choose from the present actions
           (at execute)
     "#]]
-    .assert_eq(&told(&world.report(&Move { revision: Some(1), ..step(&view, "passed") })));
+    .assert_eq(&answer_text(&world.report(&Move { revision: Some(1), ..step(&view, "passed") })));
     let error = refusal(world.report(&Move { revision: Some(u64::MAX), ..step(&view, "passed") }));
     assert_eq!(error.code, "stale", "a revision of the future is no better");
     let action = &read(&error.view.expect("it says where the run is")).actions.required[0];
@@ -118,7 +118,7 @@ fn an_outcome_that_is_not_declared_is_refused_with_those_that_are() {
           help: call Start first
           (at start)
     "#]]
-    .assert_eq(&told(&world.next(&run, "passed")));
+    .assert_eq(&answer_text(&world.next(&run, "passed")));
     world.start(&run).expect("it starts");
     let error = refusal(world.next(&run, "maybe"));
     assert_eq!((error.code, error.accepted), ("no_matching_edge", vec!["passed".to_owned(), "failed".to_owned()]));
@@ -172,26 +172,26 @@ fn branches_are_addressed_by_name() {
           optional Next(b, failed)
           optional Next(c, failed)
     "#]]
-    .assert_eq(&told(&world.start(&run)));
+    .assert_eq(&answer_text(&world.start(&run)));
     expect![[r#"
         branches_open: the branches of `fork` are running, but the call names none of them
           help: say which one with `branch`: `a`, `b` and `c`
           (at fork)
     "#]]
-    .assert_eq(&told(&world.next(&run, "passed")));
+    .assert_eq(&answer_text(&world.next(&run, "passed")));
     expect![[r#"
         b2 working
           required Next(b, passed)
           optional Next(b, failed)
     "#]]
-    .assert_eq(&told(&world.next_in(&run, "b", "passed")));
+    .assert_eq(&answer_text(&world.next_in(&run, "b", "passed")));
     world.next_in(&run, "a", "passed").expect("a is done");
     expect![[r#"
         unknown_branch: no branch `a` is in progress
           help: choose one of the current positions
           (at fork)
     "#]]
-    .assert_eq(&told(&world.next_in(&run, "a", "passed")));
+    .assert_eq(&answer_text(&world.next_in(&run, "a", "passed")));
     let now = world.current(&run).expect("it is there");
     let again = Move { branch: Some("a".to_owned()), ..step(&now, "passed") };
     expect![[r#"
@@ -199,7 +199,7 @@ fn branches_are_addressed_by_name() {
           help: continue with another one
           (at fork)
     "#]]
-    .assert_eq(&told(&world.report(&again)));
+    .assert_eq(&answer_text(&world.report(&again)));
     world.next_in(&run, "c", "passed").expect("c is done");
     assert_eq!(world.next_in(&run, "b", "passed").expect("b is done").current_step, "sum");
 }
@@ -222,13 +222,13 @@ fn a_branch_that_failed_fails_the_join_and_a_person_may_have_all_of_it_done_agai
           optional Next(a, failed)
           optional Next(a, cancelled)
     "#]]
-    .assert_eq(&told(&wait(world.service().current(&run, Some("a"), &agent()))));
+    .assert_eq(&answer_text(&wait(world.service().current(&run, Some("a"), &agent()))));
     expect![[r#"
         ask (hitl) waiting
           required Next(passed)
           optional Next(cancelled)
     "#]]
-    .assert_eq(&told(&world.next_in(&run, "a", "failed")));
+    .assert_eq(&answer_text(&world.next_in(&run, "a", "failed")));
     let again = world.next(&run, "passed").expect("all of it again");
     assert_eq!((again.current_step.as_str(), again.situation.position.branches.len()), ("fork", 3));
 }
@@ -244,14 +244,14 @@ fn the_limit_of_a_fork_holds_branches_back() {
           blocked Next(b, passed) until one of the 1 running branches reaches the join
           blocked Next(c, passed) until one of the 1 running branches reaches the join
     "#]]
-    .assert_eq(&told(&world.start(&run)));
+    .assert_eq(&answer_text(&world.start(&run)));
     let now = world.current(&run).expect("it is there");
     expect![[r#"
         unknown_branch: the branch `c` has not begun
           help: it begins when another branch reaches the join
           (at a)
     "#]]
-    .assert_eq(&told(&world.report(&Move { branch: Some("c".to_owned()), ..step(&now, "passed") })));
+    .assert_eq(&answer_text(&world.report(&Move { branch: Some("c".to_owned()), ..step(&now, "passed") })));
     let view = world.next_in(&run, "a", "passed").expect("a is done");
     let view = world.current(&view.address).expect("it is there");
     assert_eq!((view.current_step.as_str(), view.metadata["currentStep"].as_str()), ("b", Some("b")));
@@ -288,7 +288,7 @@ fn subflows_come_from_the_projects_folder_and_their_branches_are_addressed_by_th
           optional Next(audit/a, failed)
           blocked Next(audit/b, passed) until one of the 1 running branches reaches the join
     "#]]
-    .assert_eq(&told(&world.start(&run)));
+    .assert_eq(&answer_text(&world.start(&run)));
     let now = world.current(&run).expect("it is there");
     let held = Move { branch: Some("audit/b".to_owned()), ..step(&now, "passed") };
     expect![[r#"
@@ -296,7 +296,7 @@ fn subflows_come_from_the_projects_folder_and_their_branches_are_addressed_by_th
           help: it begins when another branch reaches the join
           (at a)
     "#]]
-    .assert_eq(&told(&world.report(&held)));
+    .assert_eq(&answer_text(&world.report(&held)));
     world.next_in(&run, "audit/a", "passed").expect("a is done");
     assert_eq!(world.next(&run, "passed").expect("b is done").terminal, Some("success"));
 }
@@ -327,7 +327,7 @@ fn where_a_persons_word_is_verified_an_agent_cannot_give_it() {
     let run = world.open("asks");
     world.start(&run).expect("it starts");
     let view = world.next(&run, "failed").expect("it is asked");
-    let text = told(&Ok(view.clone())).replace(&run.to_string(), "RUN");
+    let text = answer_text(&Ok(view.clone())).replace(&run.to_string(), "RUN");
     expect![[r#"
         ask (hitl) waiting
           blocked Next(passed) until a person answers it: `portolan runs answer RUN`
@@ -362,7 +362,7 @@ fn a_question_names_the_branch_when_several_wait() {
             world.next_in(&run, branch, "failed").expect("it is tried again");
         }
     }
-    let text = told(&wait(world.service().question(&run, None, &person()))).replace(&run.to_string(), "RUN");
+    let text = answer_text(&wait(world.service().question(&run, None, &person()))).replace(&run.to_string(), "RUN");
     expect![[r#"
         ambiguous_branch: 2 branches of `RUN` wait for a person
           help: choose one with `--branch`: `a` and `b`

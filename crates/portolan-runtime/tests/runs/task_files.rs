@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::common::walk::{Choice, Restart, Walker};
 use crate::common::{
-    World, agent, names, navigator_task, person, read, refusal, step, task_lines, told, view_line, wait,
+    World, agent, answer_text, names, navigator_task, person, read, refusal, step, task_lines, view_line, wait,
 };
 use expect_test::expect;
 use portolan_runtime::carrier::Address;
@@ -244,7 +244,7 @@ fn init_on_a_task_that_has_a_run_changes_nothing_and_says_what_it_left_unused() 
           required Next(passed)
           optional Next(failed)
     "#]]
-    .assert_eq(&told(&world.init(&again)));
+    .assert_eq(&answer_text(&world.init(&again)));
     assert_eq!(world.text("1"), before);
     let same =
         world.init(&Open { carrier: RunCarrier::Task(world.task("1")), ..Open::default() }).expect("it is shown");
@@ -257,7 +257,8 @@ fn init_on_a_task_that_has_a_run_changes_nothing_and_says_what_it_left_unused() 
 fn a_task_without_a_run_or_a_file_says_what_to_do() {
     let world = World::new();
     world.write_task("2", &json!({ "subject": "x", "metadata": { "parentTaskId": "9" } }));
-    let tell = |name: &str| told(&world.current(&Address::Task(world.task(name)))).replace(&world.task(name), "FILE");
+    let tell =
+        |name: &str| answer_text(&world.current(&Address::Task(world.task(name)))).replace(&world.task(name), "FILE");
     expect![[r#"
         task_not_found: there is no task file `FILE`
           help: call Init with this path and a `workflowType` first
@@ -288,7 +289,7 @@ fn files_of_navigator_are_taken_up_at_every_kind_of_node_and_written_in_the_new_
         let before = world.text("1");
         let task = Address::Task(world.task("1"));
         let shown = world.current(&task);
-        lines.push_str(&format!("at {at}: {}", told(&shown)));
+        lines.push_str(&format!("at {at}: {}", answer_text(&shown)));
         assert_eq!(world.text("1"), before, "looking writes nothing");
         let Some(action) = read(&shown.expect("it is taken up")).actions.required.first().cloned() else { continue };
         if action.tool == "Init" {
@@ -484,7 +485,7 @@ fn a_position_that_was_edited_by_hand_is_refused() {
         edited_outside: `FILE` says `commit`, but the run is at `understand`: the position was edited by hand
           help: set `metadata.currentStep` back to `understand`; positions are changed by Start and Next
     "#]]
-    .assert_eq(&told(&world.next(&task, "passed")).replace(&world.task("1"), "FILE"));
+    .assert_eq(&answer_text(&world.next(&task, "passed")).replace(&world.task("1"), "FILE"));
     for answer in [world.current(&task), world.start(&task), world.init(&world.task_init("1", "quick-task"))] {
         assert_eq!(refusal(answer).code, "edited_outside");
     }
@@ -520,7 +521,7 @@ fn a_task_goes_on_as_it_began_whatever_becomes_of_its_definition() {
         definition_changed: the task was begun with another version of `mend`, which is not kept in this project
           help: continue in the project where it was begun, or restore that version of the workflow
     "#]]
-    .assert_eq(&told(&world.next(&task, "passed")).replace(&world.task("1"), "FILE"));
+    .assert_eq(&answer_text(&world.next(&task, "passed")).replace(&world.task("1"), "FILE"));
     assert_eq!(world.text("1"), before);
     world.define("mend", "start -> one; one -> two; two -> done");
     assert_eq!(world.next(&task, "passed").expect("the version is back").terminal, Some("success"));

@@ -11,7 +11,7 @@ use portolan_core::graph::{Builtin, Transport};
 use portolan_runtime::servers::{CallErrorKind, PoolOptions, ServerSetup, Servers};
 use serde_json::{Value, json};
 
-use crate::support::{PATIENCE, World, block_on, call, nothing, server, told};
+use crate::support::{PATIENCE, World, block_on, call, error_text, nothing, server};
 
 fn echo() -> World {
     World::new(|_| vec![server("s", Transport::Builtin(Builtin::Echo))], PoolOptions::default())
@@ -37,7 +37,7 @@ fn files() -> World {
 }
 
 /// What a call of the filesystem server comes to, with its folder's name taken out.
-fn told_of(world: &World, tool: &str, arguments: Value) -> String {
+fn reply_text(world: &World, tool: &str, arguments: Value) -> String {
     let reply = block_on(world.call(tool, arguments)).expect("a reply");
     let text = reply["content"][0]["text"].as_str().expect("a text").to_owned();
     match reply["isError"].as_bool() {
@@ -50,11 +50,11 @@ fn told_of(world: &World, tool: &str, arguments: Value) -> String {
 }
 
 fn lists(world: &World, path: &str, expected: Expect) {
-    expected.assert_eq(&told_of(world, "list_directory", json!({ "path": path })));
+    expected.assert_eq(&reply_text(world, "list_directory", json!({ "path": path })));
 }
 
 fn reads(world: &World, arguments: Value, expected: Expect) {
-    expected.assert_eq(&told_of(world, "read_text_file", arguments));
+    expected.assert_eq(&reply_text(world, "read_text_file", arguments));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn nothing_outside_is_reached() {
     ] {
         let expected = format!("error: `{path}` is outside the served folder; name a path inside it");
         for tool in ["list_directory", "read_text_file", "get_file_info", "search_files"] {
-            let told = told_of(&world, tool, json!({"path": path, "pattern": "**"}));
+            let told = reply_text(&world, tool, json!({"path": path, "pattern": "**"}));
             let folder = folder.canonicalize().expect("it is there");
             assert_eq!(told, expected.replace(folder.to_str().expect("a plain path"), "FOLDER"), "{tool}");
         }
@@ -149,10 +149,10 @@ fn nothing_outside_is_reached() {
         [DIR] sub
         [FILE] up"#]],
     );
-    let found = told_of(&world, "search_files", json!({"path": "", "pattern": "**/secret.txt"}));
+    let found = reply_text(&world, "search_files", json!({"path": "", "pattern": "**/secret.txt"}));
     assert_eq!(found, "No matches found");
     assert_eq!(
-        told_of(&world, "read_text_file", json!({"path": "a\0b"})),
+        reply_text(&world, "read_text_file", json!({"path": "a\0b"})),
         "error: `a\0b` cannot be read (file name contained an unexpected NUL byte)"
     );
 }
@@ -241,18 +241,18 @@ fn large_files_are_read_from_their_ends_only() {
         json!({"path": "large"}),
         expect!["error: `large` is larger than 4194304 bytes; read a part of it with `head` or `tail`"],
     );
-    let last = told_of(&world, "read_text_file", json!({"path": "large", "tail": 3}));
+    let last = reply_text(&world, "read_text_file", json!({"path": "large", "tail": 3}));
     assert_eq!(last, line.repeat(3).trim_end());
-    let most = told_of(&world, "read_text_file", json!({"path": "large", "tail": 1_000_000}));
+    let most = reply_text(&world, "read_text_file", json!({"path": "large", "tail": 1_000_000}));
     assert!(most.len() <= 4 << 20 && most.len() > 4 << 19, "{}", most.len());
-    let first = told_of(&world, "read_text_file", json!({"path": "large", "head": 1_000_000}));
+    let first = reply_text(&world, "read_text_file", json!({"path": "large", "head": 1_000_000}));
     assert!(first.len() <= 4 << 20 && first.len() > 4 << 19, "{}", first.len());
 }
 
 #[test]
 fn files_are_found_by_pattern() {
     let world = files();
-    let found = |arguments: Value| told_of(&world, "search_files", arguments);
+    let found = |arguments: Value| reply_text(&world, "search_files", arguments);
     assert_eq!(found(json!({"path": "", "pattern": "*.md"})), "FOLDER/root/a.md");
     assert_eq!(
         found(json!({"path": "", "pattern": "**/*.md"})),
@@ -278,7 +278,7 @@ fn a_search_that_finds_too_much_is_given_up() {
     for number in 0..10_001 {
         fs::write(folder.join(format!("{number}.x")), "").expect("a file");
     }
-    let found = told_of(&world, "search_files", json!({"path": "", "pattern": "**/*.x"}));
+    let found = reply_text(&world, "search_files", json!({"path": "", "pattern": "**/*.x"}));
     assert_eq!(found.lines().count(), 10_001);
     assert!(found.ends_with("[the search was stopped: more than 10000 matches; use a narrower pattern]"));
 }
@@ -286,7 +286,7 @@ fn a_search_that_finds_too_much_is_given_up() {
 #[test]
 fn a_file_is_described() {
     let world = files();
-    let told = told_of(&world, "get_file_info", json!({"path": "b.txt"}));
+    let told = reply_text(&world, "get_file_info", json!({"path": "b.txt"}));
     let lines: Vec<&str> = told.lines().collect();
     assert_eq!(lines[0], "size: 14");
     assert!(lines[2].starts_with("modified: 20") && lines[2].ends_with('Z'), "{told}");
@@ -316,7 +316,7 @@ fn a_root_that_is_not_there_is_named() {
     expect![[r#"
         server-not-started: server `s` cannot be started: `gone` cannot be served (No such file or directory (os error 2))
         help: name a folder that exists"#]]
-    .assert_eq(&told(&error));
+    .assert_eq(&error_text(&error));
 }
 
 #[test]
@@ -397,7 +397,7 @@ impl Rooted {
         let called = self.servers.call(call("s", "read_text_file", json!({ "path": "a.txt" }), PATIENCE));
         match block_on(called) {
             Ok(reply) => reply["content"][0]["text"].as_str().expect("a text").to_owned(),
-            Err(error) => told(&error).replace(self.folder.path().to_str().expect("a plain path"), "FOLDER"),
+            Err(error) => error_text(&error).replace(self.folder.path().to_str().expect("a plain path"), "FOLDER"),
         }
     }
 }

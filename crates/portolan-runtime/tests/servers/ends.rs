@@ -9,7 +9,7 @@ use portolan_core::graph::{Server, Transport};
 use portolan_runtime::servers::{CallErrorKind, PoolOptions};
 use serde_json::json;
 
-use crate::support::{Held, MISBEHAVING, PATIENCE, World, block_on, call, misbehaving, nothing, stdio, told};
+use crate::support::{Held, MISBEHAVING, PATIENCE, World, block_on, call, error_text, misbehaving, nothing, stdio};
 
 fn quick() -> PoolOptions {
     PoolOptions { grace: Duration::from_millis(200), ..PoolOptions::default() }
@@ -95,7 +95,7 @@ fn a_server_that_does_not_introduce_itself_is_ended() {
         let options = PoolOptions { handshake_timeout: Duration::from_millis(500), ..quick() };
         let (world, held) = held_with("mute", options);
         let error = world.call("echo", nothing()).await.expect_err("no server");
-        assert!(error.message.contains("did not complete the handshake"), "{}", told(&error));
+        assert!(error.message.contains("did not complete the handshake"), "{}", error_text(&error));
         held.released().await;
     });
 }
@@ -110,7 +110,7 @@ fn closing_calls_off_a_start() {
         world.servers.close().await;
         held.released().await;
         let error = waiting.await.expect("no panic").expect_err("called off");
-        assert_eq!(error.kind, CallErrorKind::Closed, "{}", told(&error));
+        assert_eq!(error.kind, CallErrorKind::Closed, "{}", error_text(&error));
     });
 }
 
@@ -123,7 +123,7 @@ fn closing_ends_calls_under_way() {
         world.hears("s: call slow").await;
         world.servers.close().await;
         let error = waiting.await.expect("no panic").expect_err("called off");
-        assert_eq!(error.kind, CallErrorKind::Lost, "{}", told(&error));
+        assert_eq!(error.kind, CallErrorKind::Lost, "{}", error_text(&error));
         held.released().await;
     });
 }

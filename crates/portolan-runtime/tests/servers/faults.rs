@@ -8,7 +8,7 @@ use portolan_core::reply::{Prefer, output};
 use portolan_runtime::servers::{CallErrorKind, PoolOptions};
 use serde_json::{Value, json};
 
-use crate::support::{PATIENCE, block_on, call, nothing, told, world, world_with};
+use crate::support::{PATIENCE, block_on, call, error_text, nothing, world, world_with};
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -22,7 +22,7 @@ fn calls_under_way_are_lost_with_their_server() {
         let error = world.call("die", nothing()).await.expect_err("it died");
         assert_eq!(error.kind, CallErrorKind::Lost);
         assert_eq!(error.message, "server `s` exited with status 3 during tool `die`");
-        assert!(error.stderr.ends_with("these are my last words"), "{}", told(&error));
+        assert!(error.stderr.ends_with("these are my last words"), "{}", error_text(&error));
         let error = other.await.expect("no panic").expect_err("it died");
         assert_eq!(error.message, "server `s` exited with status 3 during tool `slow`");
 
@@ -53,7 +53,7 @@ fn a_server_that_leaves_before_it_was_of_use_counts_as_failed() {
             errors.push(world.call("echo", nothing()).await.expect_err("it is gone"));
         }
         let last = errors.last().expect("ten");
-        assert!(last.message.contains("failed 2 times in a row and is not started for now"), "{}", told(last));
+        assert!(last.message.contains("failed 2 times in a row and is not started for now"), "{}", error_text(last));
         assert_eq!(world.starts(), 2);
     });
 }
@@ -63,8 +63,8 @@ fn a_server_that_closes_its_output_is_lost_and_ended() {
     block_on(async {
         let world = world_with("ignores_eof", PoolOptions { grace: SHORT, ..PoolOptions::default() });
         let error = world.call("hang_up", nothing()).await.expect_err("it hung up");
-        assert_eq!(error.kind, CallErrorKind::Lost, "{}", told(&error));
-        assert!(error.message.contains("was ended by signal 15 during tool `hang_up`"), "{}", told(&error));
+        assert_eq!(error.kind, CallErrorKind::Lost, "{}", error_text(&error));
+        assert!(error.message.contains("was ended by signal 15 during tool `hang_up`"), "{}", error_text(&error));
     });
 }
 
@@ -121,7 +121,7 @@ fn a_reply_that_cannot_be_read_fails_its_call_and_no_other() {
         expect![[r#"
             unreadable-reply: the reply of tool `raw` of server `s` cannot be read: invalid unicode code point at line 1 column 52
             help: report this to the author of the server: a reply must be one line of JSON in UTF-8, nested at most 128 levels deep"#]]
-        .assert_eq(told(&error.expect_err("it cannot be read")).split("\n---").next().expect("a text"));
+        .assert_eq(error_text(&error.expect_err("it cannot be read")).split("\n---").next().expect("a text"));
         assert!(other.is_ok());
         let cut = json!({"line": r#"{"jsonrpc": "2.0", "id": ID, "result": {"content": ["#});
         assert_eq!(world.call("raw", cut).await.expect_err("it is cut off").kind, CallErrorKind::Unreadable);
@@ -164,7 +164,11 @@ fn a_reply_that_asks_for_more_is_refused() {
         let line = r#"{"id": ID, "result": {"resultType": "input_required", "inputRequests": {}}}"#;
         let error = world.call("raw", json!({ "line": line })).await.expect_err("refused");
         assert_eq!(error.kind, CallErrorKind::Unusable);
-        assert!(error.message.contains("did not complete in a single call (`input_required`)"), "{}", told(&error));
+        assert!(
+            error.message.contains("did not complete in a single call (`input_required`)"),
+            "{}",
+            error_text(&error)
+        );
     });
 }
 

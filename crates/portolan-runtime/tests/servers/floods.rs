@@ -5,7 +5,7 @@ use std::time::Duration;
 use portolan_runtime::servers::{CallErrorKind, PoolOptions};
 use serde_json::{Value, json};
 
-use crate::support::{block_on, not_checked, nothing, told, world, world_with};
+use crate::support::{block_on, error_text, not_checked, nothing, world, world_with};
 
 /// The most memory that this process has had, in bytes; nothing where the system does not say.
 fn peak() -> Option<u64> {
@@ -23,7 +23,7 @@ fn a_reply_of_a_hundred_megabytes_is_an_error_and_no_memory() {
             let mut arguments = shape.clone();
             arguments["bytes"] = json!(100_000_000);
             let error = world.call("huge", arguments).await.expect_err("too much");
-            assert_eq!(error.kind, CallErrorKind::TooLarge, "{shape}: {}", told(&error));
+            assert_eq!(error.kind, CallErrorKind::TooLarge, "{shape}: {}", error_text(&error));
             assert_eq!(
                 error.message,
                 "the reply of tool `huge` of server `s` was discarded: it is larger than 16777216 bytes"
@@ -45,7 +45,7 @@ fn a_huge_message_that_answers_nothing_is_passed_over() {
         let error = world.call_for("huge", json!({"bytes": 20_000_000, "no_id": true}), Duration::from_secs(2)).await;
         let error = error.expect_err("no answer");
         assert_eq!(error.kind, CallErrorKind::Timeout);
-        assert!(error.stderr.contains("one of its messages was discarded"), "{}", told(&error));
+        assert!(error.stderr.contains("one of its messages was discarded"), "{}", error_text(&error));
         world.call("echo", nothing()).await.expect("the connection stands");
     });
 }
@@ -96,11 +96,11 @@ fn malformed_messages_are_told_and_too_many_of_them_end_it() {
         assert_eq!(world.text("malformed", json!({"count": 600})).await, "malformed");
         assert_eq!(world.text("malformed", json!({"count": 600})).await, "malformed");
         let error = world.call("malformed", json!({"count": 5_000})).await.expect_err("given up");
-        assert_eq!(error.kind, CallErrorKind::Lost, "{}", told(&error));
+        assert_eq!(error.kind, CallErrorKind::Lost, "{}", error_text(&error));
         assert!(
             error.stderr.contains("giving up on the server: it sent too many invalid messages"),
             "{}",
-            told(&error)
+            error_text(&error)
         );
         world.call("echo", nothing()).await.expect("it was started again");
     });

@@ -8,7 +8,7 @@ use portolan_core::graph::Transport;
 use portolan_runtime::servers::{CallErrorKind, PoolOptions};
 use serde_json::json;
 
-use crate::support::{World, block_on, nothing, server, told};
+use crate::support::{World, block_on, error_text, nothing, server};
 use crate::web::{Answer, Request, Web, reply, result, tool};
 
 fn http(url: String) -> Transport {
@@ -71,7 +71,7 @@ fn errors_of_the_protocol_and_of_the_server_are_told_apart() {
         assert_eq!(error.kind, CallErrorKind::Protocol { code: -32602 });
         let error = world.call("broken", nothing()).await.expect_err("broken");
         assert_eq!(error.kind, CallErrorKind::Lost);
-        assert!(error.message.contains("500"), "{}", told(&error));
+        assert!(error.message.contains("500"), "{}", error_text(&error));
         world.call("echo", nothing()).await.expect("it is reached again");
     });
 }
@@ -84,11 +84,11 @@ fn what_is_too_large_is_left_out() {
         for tool in ["huge", "huge_events", "huge_after_others"] {
             let (huge, other) = tokio::join!(world.call(tool, nothing()), world.call("events", nothing()));
             let error = huge.expect_err("too much");
-            assert_eq!(error.kind, CallErrorKind::TooLarge, "{tool}: {}", told(&error));
+            assert_eq!(error.kind, CallErrorKind::TooLarge, "{tool}: {}", error_text(&error));
             other.expect("one call is left out, and not those beside it");
             world.call("echo", nothing()).await.expect("the connection stands");
         }
-        let greetings = web.seen().iter().filter(|request| request.body["method"] == "initialize").count();
+        let greetings = web.requests().iter().filter(|request| request.body["method"] == "initialize").count();
         assert_eq!(greetings, 1);
     });
 }
@@ -119,7 +119,7 @@ fn a_session_that_is_over_is_begun_again() {
         let world = web.world(http);
         world.call("echo", nothing()).await.expect("a reply");
         world.call("echo", nothing()).await.expect("a reply after all");
-        let greetings = web.seen().iter().filter(|request| request.body["method"] == "initialize").count();
+        let greetings = web.requests().iter().filter(|request| request.body["method"] == "initialize").count();
         assert_eq!(greetings, 2);
     });
 }
@@ -139,13 +139,13 @@ fn redirects_stay_within_the_server() {
         let web = Web::new(move |_| Answer::Moved(elsewhere.clone())).await;
         for transport in [http, |url| Transport::Sse { url, headers: IndexMap::new() }] {
             let error = web.world(transport).call("echo", nothing()).await.expect_err("led away");
-            assert!(error.message.contains("it redirects to another server"), "{}", told(&error));
+            assert!(error.message.contains("it redirects to another server"), "{}", error_text(&error));
         }
-        assert!(other.seen().is_empty());
+        assert!(other.requests().is_empty());
 
         let web = Web::new(|_| Answer::Moved("/mcp".to_owned())).await;
         let error = web.world(http).call("echo", nothing()).await.expect_err("a circle");
-        assert!(error.message.contains("it redirects too often"), "{}", told(&error));
+        assert!(error.message.contains("it redirects too often"), "{}", error_text(&error));
     });
 }
 
@@ -155,8 +155,8 @@ fn servers_that_cannot_be_reached_are_told_without_their_secrets() {
         let web = Web::new(|_| Answer::Whole(401, "text/plain", b"who is Bearer of portolan-runtime?".to_vec())).await;
         let error = web.world(http).call("echo", nothing()).await.expect_err("not allowed");
         assert_eq!(error.kind, CallErrorKind::Start);
-        assert!(error.message.contains("401"), "{}", told(&error));
-        assert!(error.message.contains("who is [redacted]?"), "{}", told(&error));
+        assert!(error.message.contains("401"), "{}", error_text(&error));
+        assert!(error.message.contains("who is [redacted]?"), "{}", error_text(&error));
 
         let free =
             tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
@@ -168,8 +168,8 @@ fn servers_that_cannot_be_reached_are_told_without_their_secrets() {
             let world = World::new(|_| vec![server("s", transport)], PoolOptions::default());
             let error = world.call("echo", nothing()).await.expect_err("not there");
             assert_eq!(error.kind, CallErrorKind::Start);
-            assert!(error.message.contains("cannot be reached ("), "{}", told(&error));
-            assert!(!error.message.contains("abcdef"), "{}", told(&error));
+            assert!(error.message.contains("cannot be reached ("), "{}", error_text(&error));
+            assert!(!error.message.contains("abcdef"), "{}", error_text(&error));
         }
     });
 }
@@ -187,7 +187,7 @@ fn entries_that_cannot_be_used_are_told() {
             let transport = Transport::Http { url: url.to_owned(), headers, either: true };
             let world = World::new(|_| vec![server("s", transport)], PoolOptions::default());
             let error = world.call("echo", nothing()).await.expect_err("it cannot be used");
-            assert!(error.message.contains(why), "{}", told(&error));
+            assert!(error.message.contains(why), "{}", error_text(&error));
         }
     });
 }

@@ -7,7 +7,7 @@ use portolan_runtime::servers::{CallErrorKind, Tool};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::support::{World, block_on, told, world};
+use crate::support::{World, block_on, error_text, world};
 use crate::web::{Answer, Request, Web, event, reply};
 
 #[test]
@@ -51,7 +51,7 @@ fn a_list_that_cannot_be_used_is_an_error() {
             let world = world(mode);
             let error = world.servers.tools("s").await.expect_err("no list");
             assert_eq!(error.kind, CallErrorKind::Unusable);
-            assert!(error.message.contains(why), "{}", told(&error));
+            assert!(error.message.contains(why), "{}", error_text(&error));
         }
     });
 }
@@ -110,7 +110,7 @@ fn discovered() -> Value {
 
 /// How many pages were asked for so far, and not counted yet.
 fn pages(web: &mut Web) -> usize {
-    web.seen().iter().filter(|request| request.body["method"] == "tools/list").count()
+    web.requests().iter().filter(|request| request.body["method"] == "tools/list").count()
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn a_list_whose_changes_are_not_reported_is_good_for_the_time_that_was_given() {
         let mut server = Reporting::new(json!({"tools": tools, "prompts": {}}), both).await;
         server.until(false).await;
         server.until(false).await;
-        assert!(server.web.seen().iter().all(|request| request.body["method"] != "subscriptions/listen"));
+        assert!(server.web.requests().iter().all(|request| request.body["method"] != "subscriptions/listen"));
         // Only some of what was asked for is reported.
         let announced = json!({"tools": tools, "prompts": tools});
         let mut server = Reporting::new(announced, json!({"toolsListChanged": true})).await;

@@ -9,7 +9,7 @@ use portolan_runtime::servers::{CallErrorKind, PoolOptions};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::support::{block_on, nothing, told};
+use crate::support::{block_on, error_text, nothing};
 use crate::web::{Answer, Request, Web, event, reply, result, tool};
 
 fn sse(url: String) -> Transport {
@@ -87,11 +87,11 @@ fn an_entry_that_leaves_it_open_reaches_a_server_of_the_old_kind() {
 
         let strict = |url| Transport::Http { url, headers: IndexMap::new(), either: false };
         let error = web.world(strict).call("echo", nothing()).await.expect_err("the other transport");
-        assert!(error.message.contains("405"), "{}", told(&error));
+        assert!(error.message.contains("405"), "{}", error_text(&error));
 
         let web = Web::new(|_| Answer::status(404)).await;
         let error = web.world(either).call("echo", nothing()).await.expect_err("neither of them");
-        assert!(error.message.contains("404"), "{}", told(&error));
+        assert!(error.message.contains("404"), "{}", error_text(&error));
     });
 }
 
@@ -106,7 +106,7 @@ fn a_stream_that_ends_loses_the_calls_and_is_opened_again() {
         world.call("echo", nothing()).await.expect("it is reached again");
         let error = world.call("refused", nothing()).await.expect_err("not accepted");
         assert_eq!(error.kind, CallErrorKind::Lost);
-        assert!(error.message.contains("HTTP 500"), "{}", told(&error));
+        assert!(error.message.contains("HTTP 500"), "{}", error_text(&error));
         world.call("echo", nothing()).await.expect("it is reached again");
     });
 }
@@ -117,7 +117,7 @@ fn bounds_and_cancellation_hold() {
         let mut web = Web::new(old("/messages?session=1")).await;
         let world = web.world(sse);
         let error = world.call("huge", nothing()).await.expect_err("too much");
-        assert_eq!(error.kind, CallErrorKind::TooLarge, "{}", told(&error));
+        assert_eq!(error.kind, CallErrorKind::TooLarge, "{}", error_text(&error));
         let error = world.call_for("slow", nothing(), Duration::from_millis(300)).await.expect_err("slow");
         assert_eq!(error.kind, CallErrorKind::Timeout);
         web.sees(|request| request.body["method"] == "notifications/cancelled").await;
@@ -132,7 +132,7 @@ fn an_endpoint_elsewhere_is_refused() {
         {
             let web = Web::new(old(endpoint)).await;
             let error = web.world(sse).call("echo", nothing()).await.expect_err("led away");
-            assert!(error.message.contains("it wants messages to be sent to another server"), "{}", told(&error));
+            assert!(error.message.contains("it wants messages to be sent to another server"), "{}", error_text(&error));
         }
     });
 }
@@ -152,7 +152,7 @@ fn streams_that_are_none_are_refused() {
         for (handler, why) in handlers {
             let web = Web::new(handler).await;
             let error = web.world_with(sse, options()).call("echo", nothing()).await.expect_err("no stream");
-            assert!(error.message.contains(why), "{}", told(&error));
+            assert!(error.message.contains(why), "{}", error_text(&error));
         }
     });
 }

@@ -9,7 +9,7 @@ use portolan_runtime::servers::{CallErrorKind, PoolOptions, ToolCall};
 use serde_json::json;
 
 use crate::support::{
-    MISBEHAVING, PATIENCE, World, block_on, call, misbehaving, nothing, server, stdio, told, world, world_with,
+    MISBEHAVING, PATIENCE, World, block_on, call, error_text, misbehaving, nothing, server, stdio, world, world_with,
 };
 
 fn options() -> PoolOptions {
@@ -19,7 +19,7 @@ fn options() -> PoolOptions {
 fn fails(world: &World, expected: Expect) {
     let error = block_on(world.call("echo", nothing())).expect_err("no server");
     let folder = world.folder.path().to_str().expect("a plain path").to_owned();
-    expected.assert_eq(&told(&error).replace(&folder, "FOLDER"));
+    expected.assert_eq(&error_text(&error).replace(&folder, "FOLDER"));
 }
 
 fn fails_alone(server: Server, expected: Expect) {
@@ -42,8 +42,8 @@ fn a_server_that_exits_at_once_is_quoted() {
 fn a_server_that_dies_of_the_greeting_is_quoted() {
     let world = world_with("die_on_initialize", options());
     let error = block_on(world.call("echo", nothing())).expect_err("no server");
-    assert!(error.message.contains("exited with status 9 before the handshake was complete"), "{}", told(&error));
-    assert!(error.stderr.ends_with("I refuse to work without a key"), "{}", told(&error));
+    assert!(error.message.contains("exited with status 9 before the handshake was complete"), "{}", error_text(&error));
+    assert!(error.stderr.ends_with("I refuse to work without a key"), "{}", error_text(&error));
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_call_that_may_take_less_than_the_start_does_not_wait_for_it() {
         expect![[r#"
             call-timeout: server `s` did not complete the handshake within 50 ms, the time limit of the call of `echo`
             help: give the call more time; the server keeps starting, and a later call can use it"#]]
-        .assert_eq(&told(&hasty.expect_err("it is late")));
+        .assert_eq(&error_text(&hasty.expect_err("it is late")));
         assert_eq!(patient.expect_err("no server").message, "server `s` did not complete the handshake within 5 s");
         assert_eq!(world.starts(), 1, "the start goes on for the other");
     });
@@ -75,8 +75,8 @@ fn a_server_that_prints_garbage_is_given_up() {
     let world = world_with("garbage", PoolOptions::default());
     let error = block_on(world.call("echo", nothing())).expect_err("no server");
     assert_eq!(error.kind, CallErrorKind::Start);
-    assert!(error.stderr.contains("it sent an invalid message"), "{}", told(&error));
-    assert!(error.stderr.contains("Starting up, please wait..."), "{}", told(&error));
+    assert!(error.stderr.contains("it sent an invalid message"), "{}", error_text(&error));
+    assert!(error.stderr.contains("Starting up, please wait..."), "{}", error_text(&error));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn unknown_and_disabled_servers_are_refused() {
         ),
     ] {
         let error = block_on(world.servers.call(call(name, "echo", nothing(), PATIENCE))).expect_err("refused");
-        expected.assert_eq(&told(&error));
+        expected.assert_eq(&error_text(&error));
     }
     assert_eq!(world.starts(), 0);
 }
@@ -223,16 +223,16 @@ fn a_server_that_fails_is_left_alone_for_a_while() {
         let world = world_with("exit", PoolOptions { backoff_first: PATIENCE, ..PoolOptions::default() });
         for _ in 0..2 {
             let error = world.call("echo", nothing()).await.expect_err("no server");
-            assert!(error.message.contains("exited with status 7"), "{}", told(&error));
+            assert!(error.message.contains("exited with status 7"), "{}", error_text(&error));
         }
         for _ in 0..50 {
             let error = world.call("echo", nothing()).await.expect_err("no server");
             assert!(
                 error.message.starts_with("server `s` failed 2 times in a row and is not started for now"),
                 "{}",
-                told(&error)
+                error_text(&error)
             );
-            assert!(error.message.contains("exited with status 7"), "{}", told(&error));
+            assert!(error.message.contains("exited with status 7"), "{}", error_text(&error));
             assert_eq!(error.stderr, "no configuration found");
         }
         assert_eq!(world.starts(), 2);
@@ -261,7 +261,7 @@ fn many_who_wait_for_a_server_that_fails_start_it_once() {
         });
         for call in calls.collect::<Vec<_>>() {
             let error = call.await.expect("no panic").expect_err("no server");
-            assert!(error.stderr.contains("no configuration found"), "{}", told(&error));
+            assert!(error.stderr.contains("no configuration found"), "{}", error_text(&error));
         }
         assert_eq!(world.starts(), 1);
     });

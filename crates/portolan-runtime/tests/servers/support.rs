@@ -137,7 +137,7 @@ impl Held {
 }
 
 /// An error as a text: its code, its sentence, its help, and the standard error that came with it.
-pub(crate) fn told(error: &CallError) -> String {
+pub(crate) fn error_text(error: &CallError) -> String {
     let stderr = if error.stderr.is_empty() { String::new() } else { format!("\n---\n{}", error.stderr) };
     format!("{}: {}\nhelp: {}{stderr}", error.code, error.message, error.help)
 }

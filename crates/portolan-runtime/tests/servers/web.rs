@@ -83,7 +83,7 @@ impl Web {
     }
 
     /// What has come in so far.
-    pub(crate) fn seen(&mut self) -> Vec<Request> {
+    pub(crate) fn requests(&mut self) -> Vec<Request> {
         std::iter::from_fn(|| self.seen.try_recv().ok()).collect()
     }
 

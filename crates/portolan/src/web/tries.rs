@@ -334,7 +334,7 @@ impl Studio {
         };
         let Some(id) = RunId::parse(run) else { return Err(not_tried(run)) };
         if !hides {
-            how.workers.cast = how.workers.cast.heard_by(self.hearing(run));
+            how.workers.cast = how.workers.cast.with_listener(self.hearing(run));
         }
         self.follow(&control, run);
         let (studio, run) = (Arc::clone(self), run.to_owned());

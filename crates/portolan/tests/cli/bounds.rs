@@ -16,7 +16,7 @@ fn state(fields: &str) -> String {
 fn ran(project: &Project, more: &str, turns: Vec<Turn>) -> (String, Vec<Value>) {
     let provider = FakeProvider::new(turns);
     let said = project.says(&format!("run w.yaml {more} --model openai:m@{}/v1", provider.origin));
-    (said, provider.seen().into_iter().map(|seen| seen.body).collect())
+    (said, provider.requests().into_iter().map(|seen| seen.body).collect())
 }
 
 fn misbehaving(project: &Project) {

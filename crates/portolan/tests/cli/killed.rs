@@ -46,7 +46,7 @@ fn a_run_that_is_killed_at_any_request_goes_on_without_asking_twice() {
             .stderr(Stdio::null())
             .spawn()
             .expect("it starts");
-        while first.seen().len() <= answered {
+        while first.requests().len() <= answered {
             assert!(process.try_wait().expect("it can be asked").is_none(), "it ended by itself");
             std::thread::yield_now();
         }
@@ -58,7 +58,7 @@ fn a_run_that_is_killed_at_any_request_goes_on_without_asking_twice() {
         let second = FakeProvider::new(says(&SAID[answered..]));
         let said = project.says(&format!("runs resume {run} --model {}", model(&second)));
         assert!(said.starts_with("\"Goodbye, dear\"\n"), "killed after {answered} answers: {said}");
-        assert_eq!(second.seen().len(), SAID.len() - answered, "killed after {answered} answers");
+        assert_eq!(second.requests().len(), SAID.len() - answered, "killed after {answered} answers");
     }
 }
 
@@ -115,13 +115,13 @@ fn what_tools_have_done_is_not_done_again_by_a_run_that_goes_on() {
     // The model has been told what both tools came to, and has not answered.
     let project = Project::new();
     let first = FakeProvider::new(vec![asks_for_notes(false), Turn::Silence]);
-    let run = killed(&project, &first, || first.seen().len() == 2);
+    let run = killed(&project, &first, || first.requests().len() == 2);
     assert_eq!(notes(&project), ["one", "two"]);
     let second = FakeProvider::new(says(&["done"]));
     let said = project.says(&format!("runs resume {run} --mcp mcp.json --model {}", model(&second)));
     assert!(said.starts_with("\"done\"\n"), "{said}");
     assert_eq!(notes(&project), ["one", "two"]);
-    let told = second.seen()[0].body["messages"].to_string();
+    let told = second.requests()[0].body["messages"].to_string();
     assert!(told.contains("noted one") && told.contains("noted two"), "{told}");
 }
 
@@ -135,7 +135,7 @@ fn a_tool_that_was_under_way_is_repeated_only_where_a_person_says_so() {
         let resume = format!("runs resume {run} --mcp mcp.json --model {}", model(&second));
         let said = project.says(&resume);
         assert!(said.contains("`--repeat`") && said.contains("`--fail`") && said.ends_with("exit: 4\n"), "{said}");
-        assert_eq!((second.seen().len(), notes(&project)), (0, vec!["one".to_owned(), "two".to_owned()]));
+        assert_eq!((second.requests().len(), notes(&project)), (0, vec!["one".to_owned(), "two".to_owned()]));
         if how == "--repeat" {
             // It keeps silent again: the process is killed, and the note is there twice.
             let command = format!("{resume} {how}");
@@ -155,7 +155,7 @@ fn a_tool_that_was_under_way_is_repeated_only_where_a_person_says_so() {
         } else {
             let said = project.says(&format!("{resume} {how}"));
             assert!(said.starts_with("\"done\"\n"), "{said}");
-            let told = second.seen()[0].body["messages"].to_string();
+            let told = second.requests()[0].body["messages"].to_string();
             assert!(told.contains("noted one") && told.contains("it is not known whether it was performed"), "{told}");
         }
         assert_eq!(notes(&project), expected);

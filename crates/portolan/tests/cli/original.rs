@@ -24,7 +24,7 @@ impl Ran {
         project.write("w.yaml", file);
         let provider = FakeProvider::new(turns);
         let said = project.says(&format!("run w.yaml topic=maps --model openai:m@{}/v1", provider.origin));
-        let asked = provider.seen().into_iter().map(|seen| seen.body).collect();
+        let asked = provider.requests().into_iter().map(|seen| seen.body).collect();
         Ran { said, asked, project }
     }
 

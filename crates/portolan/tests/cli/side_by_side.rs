@@ -58,7 +58,7 @@ fn the_models_of_all_branches_are_asked_before_any_has_answered() {
         .stderr(Stdio::null())
         .spawn()
         .expect("it starts");
-    while provider.seen().len() < 2 {
+    while provider.requests().len() < 2 {
         assert!(process.try_wait().expect("it can be asked").is_none(), "it ended by itself");
         std::thread::yield_now();
     }

@@ -85,7 +85,7 @@ fn differs(folder: &Path) -> Option<String> {
         Ok(_) => (format!("out.{extension}"), desk.text().expect("it is there")),
         Err(refused) => {
             assert_eq!(desk.text(), before, "{}: a refusal changes nothing", folder.display());
-            ("refused.txt".to_owned(), told(&desk, &refused))
+            ("refused.txt".to_owned(), refusal_text(&desk, &refused))
         }
     };
     let expected = folder.join(&name);
@@ -104,7 +104,7 @@ fn differs(folder: &Path) -> Option<String> {
         .then(|| format!("{}\n--- wanted\n{wanted}\n+++ found\n{found}", expected.display()))
 }
 
-fn told(desk: &Desk, refused: &DefinitionError) -> String {
+fn refusal_text(desk: &Desk, refused: &DefinitionError) -> String {
     let folder = format!("{}/", desk.file.parent().expect("a folder").display());
     let mut text = format!("{}: {}\nhelp: {}\n", refused.error.code, refused.error.message, refused.error.help);
     for (source, fault) in &refused.findings {

@@ -100,7 +100,7 @@ fn turns(messages: &[Arc<Message>], provider: &str) -> Vec<Value> {
             Role::System => continue,
             Role::User => ("user", text(message).into_iter().collect()),
             Role::Tool => ("user", vec![result(message)]),
-            Role::Assistant => ("assistant", said(message, provider)),
+            Role::Assistant => ("assistant", assistant_content(message, provider)),
         };
         match turns.last_mut() {
             Some((last, all)) if *last == role => all.extend(blocks),
@@ -122,7 +122,7 @@ fn result(message: &Message) -> Value {
     json!({"type": "tool_result", "tool_use_id": message.tool_call_id, "content": content})
 }
 
-fn said(message: &Message, provider: &str) -> Vec<Value> {
+fn assistant_content(message: &Message, provider: &str) -> Vec<Value> {
     let thoughts = given_back(provider, message.extra.as_ref()).and_then(|extra| extra.get("thoughts"));
     let thoughts = thoughts.and_then(Value::as_array).into_iter().flatten().cloned();
     thoughts.chain(text(message)).chain(message.tool_calls.iter().map(used)).collect()

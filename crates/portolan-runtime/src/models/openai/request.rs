@@ -13,7 +13,7 @@ pub(in crate::models) fn request(asked: &RequestParts<'_>) -> Value {
     let mut body = Map::new();
     let mut put = |key: &str, value: Value| drop(body.insert(key.to_owned(), value));
     put("model", json!(asked.model));
-    put("messages", request.messages.iter().map(|message| said(message, provider)).collect());
+    put("messages", request.messages.iter().map(|message| message_json(message, provider)).collect());
     if !asked.question.tools.is_empty() {
         put("tools", asked.question.tools.iter().map(tool).collect());
     }
@@ -42,7 +42,7 @@ pub(in crate::models) fn request(asked: &RequestParts<'_>) -> Value {
     Value::Object(body)
 }
 
-fn said(message: &Message, provider: &str) -> Value {
+fn message_json(message: &Message, provider: &str) -> Value {
     let role = match message.role {
         Role::System => "system",
         Role::User => "user",

@@ -99,7 +99,7 @@ pub(super) fn entries(about: &EventSubject<'_>, before: &Run, record: &Record) -
         match change {
             Change::Settled { check, verdict, .. } => {
                 settled(about, (before, record), &phase, (check, verdict), &mut entries);
-                reason = Some(told(check, verdict));
+                reason = Some(verdict_reason(check, verdict));
             }
             Change::Moved { frame, place, .. } if frame.0.is_empty() => {
                 moved(about, (before, record), place, reason.take(), &mut entries);
@@ -136,7 +136,7 @@ fn settled(
     let Place::Checking { node, .. } = &before.root.place else { return };
     let checks = &about.node(node).accept;
     let invariant = checks.iter().find(|known| known.id == *check).and_then(|check| check.invariant.as_deref());
-    let mut data = json!({ "invariant": invariant, "checkId": check, "reason": told(check, verdict) });
+    let mut data = json!({ "invariant": invariant, "checkId": check, "reason": verdict_reason(check, verdict) });
     let kind = match verdict {
         Verdict::Held | Verdict::Shown { .. } => Kind::AcceptancePassed,
         Verdict::Broken { .. } => Kind::AcceptanceFailed,
@@ -169,7 +169,7 @@ fn settled(
 }
 
 /// Returns the description of a check's verdict: never empty.
-pub(super) fn told(check: &CheckId, verdict: &Verdict) -> String {
+pub(super) fn verdict_reason(check: &CheckId, verdict: &Verdict) -> String {
     match verdict {
         Verdict::Held => format!("`{check}` holds"),
         Verdict::Shown { reason, .. }

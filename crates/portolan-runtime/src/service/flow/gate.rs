@@ -100,7 +100,7 @@ impl Flow<'_> {
         let mut gate = Gate::default();
         let is_own = |server: &str| intent.is_some_and(|intent| own_server::is_ours(Path::new(&intent.folder), server));
         let mut known = None;
-        if let Some((active, held)) = self.seen().await? {
+        if let Some((active, held)) = self.active_run().await? {
             gate.task(&active, &held);
             if attached.is_none_or(|attached| *attached == active.run) {
                 gate.step(Address::Stored(active.run.clone()), &held, intent, &is_own);

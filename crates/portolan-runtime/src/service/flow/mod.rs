@@ -145,7 +145,7 @@ impl Service {
 impl Flow<'_> {
     /// Returns the tasks with a listener that hears running checks.
     #[must_use]
-    pub fn heard_by(self, listener: Listener) -> Self {
+    pub fn with_listener(self, listener: Listener) -> Self {
         Flow { listener, ..self }
     }
 
@@ -162,7 +162,7 @@ impl Flow<'_> {
 
     /// Returns the same state, without finishing an interrupted task first.
     async fn shown(&self) -> Result<FlowState, ServiceError> {
-        match self.seen().await? {
+        match self.active_run().await? {
             Some((_, held)) => self.state(&held).await,
             None => self.idle().await,
         }
@@ -208,7 +208,7 @@ impl Flow<'_> {
     /// # Errors
     /// The phase does not go back, or the reason is blank.
     pub async fn back(&self, reason: &str, caller: &Caller) -> Result<Tick, ServiceError> {
-        let reason = said(reason)?;
+        let reason = check_reason(reason)?;
         let (active, held) = self.needed(caller).await?;
         goes_back(&held)?;
         self.report(&active.run, &Outcome::failed(), Some(reason), caller).await
@@ -219,7 +219,7 @@ impl Flow<'_> {
     /// # Errors
     /// There is no task, or the reason is blank.
     pub async fn abort(&self, ending: Ending, reason: &str, caller: &Caller) -> Result<FlowState, ServiceError> {
-        let reason = said(reason)?;
+        let reason = check_reason(reason)?;
         let (active, _) = self.needed(caller).await?;
         // An error here must not leave the task called off.
         self.status().await?;
@@ -234,7 +234,7 @@ impl Flow<'_> {
     /// # Errors
     /// There is no task. The rule is unknown, or the caller may not bypass it. The bypass cannot be logged.
     pub async fn get_past(&self, wanted: &Override, caller: &Caller) -> Result<FlowState, ServiceError> {
-        let reason = said(&wanted.reason)?;
+        let reason = check_reason(&wanted.reason)?;
         let (active, held) = self.needed(caller).await?;
         is_rule(&held.definition.workflow, &wanted.invariant)?;
         self.may_get_past(&wanted.invariant, caller)?;
@@ -358,7 +358,7 @@ impl Flow<'_> {
             if let Some(tick) = stuck(&held, &from) {
                 return Ok(tick);
             }
-            Ok(told(&from, &held, had_checks, settled.claim.map(|claim| claim.checks), note.clone()))
+            Ok(report_tick(&from, &held, had_checks, settled.claim.map(|claim| claim.checks), note.clone()))
         })
         .await
     }
@@ -429,7 +429,13 @@ fn times(count: u32) -> String {
 }
 
 /// Returns the tick of a report.
-fn told(from: &str, held: &HeldRun, had_checks: bool, checks: Option<Vec<CheckResult>>, note: Option<String>) -> Tick {
+fn report_tick(
+    from: &str,
+    held: &HeldRun,
+    had_checks: bool,
+    checks: Option<Vec<CheckResult>>,
+    note: Option<String>,
+) -> Tick {
     let to = phase(&held.run);
     let advanced = to != from;
     let Some(checks) = checks else {
@@ -479,7 +485,7 @@ fn is_rule(workflow: &Workflow, invariant: &str) -> Result<(), ServiceError> {
     Err(ServiceError::refused("bad_bypass", message, help))
 }
 
-fn said(reason: &str) -> Result<String, ServiceError> {
+fn check_reason(reason: &str) -> Result<String, ServiceError> {
     match reason.trim() {
         "" => Err(ServiceError::refused("bad_input", "the reason is empty", "say why, in a sentence")),
         reason if reason.len() > MAX_REASON_BYTES => {

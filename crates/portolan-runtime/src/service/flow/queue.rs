@@ -38,7 +38,7 @@ impl Flow<'_> {
     /// # Errors
     /// The note of the task cannot be read.
     pub async fn brief(&self) -> Result<Option<Brief>, ServiceError> {
-        let Some((active, held)) = self.seen().await? else { return Ok(None) };
+        let Some((active, held)) = self.active_run().await? else { return Ok(None) };
         let is_over = held.run.is_over();
         let step = held.definition.workflow.root().step(held.run.root.place.node());
         let prompt = step.node.brief.instructions.clone().filter(|_| !is_over);

@@ -7,7 +7,7 @@ use portolan_core::value::Timestamp;
 use serde_json::json;
 
 use super::events::{EventSubject, who};
-use super::{Flow, Override, is_rule, said};
+use super::{Flow, Override, check_reason, is_rule};
 use crate::audit::{self, Durability, Kind, Line};
 use crate::error::ServiceError;
 use crate::service::Caller;
@@ -35,7 +35,7 @@ impl Flow<'_> {
     /// # Errors
     /// There is no task, the rule is unknown, or the log cannot be written.
     pub async fn request(&self, wanted: &Override, caller: &Caller) -> Result<(), ServiceError> {
-        let reason = said(&wanted.reason)?;
+        let reason = check_reason(&wanted.reason)?;
         let (active, held) = self.needed(caller).await?;
         is_rule(&held.definition.workflow, &wanted.invariant)?;
         let about = EventSubject::of(&held, &active.run);
@@ -62,7 +62,7 @@ impl Flow<'_> {
     /// # Errors
     /// The note of the task or the log cannot be read.
     pub async fn requests(&self) -> Result<Vec<BypassRequest>, ServiceError> {
-        let Some((active, held)) = self.seen().await? else { return Ok(Vec::new()) };
+        let Some((active, held)) = self.active_run().await? else { return Ok(Vec::new()) };
         let about = EventSubject::of(&held, &active.run);
         let scope = Scope { task: Some(about.task()), phase: about.phase() };
         let mut newest: Vec<Line> = Vec::new();

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::super::hold::{Carrier, HeldRun};
-use super::events::{iterations, told, who};
+use super::events::{iterations, verdict_reason, who};
 use super::{Flow, phase};
 use crate::audit::{self, Filter, Kind, Line, Types};
 use crate::carrier::Address;
@@ -405,7 +405,7 @@ fn acceptance(phase: &str, check: &CheckId, verdict: &Verdict, at: String) -> Ac
         invariant: None,
         check_id: check.to_string(),
         pass: !matches!(verdict, Verdict::Broken { .. } | Verdict::Unknown { .. } | Verdict::ForPerson { .. }),
-        reason: told(check, verdict),
+        reason: verdict_reason(check, verdict),
         at,
         bypassed_by,
     }

@@ -51,7 +51,7 @@ impl Flow<'_> {
     }
 
     /// Returns the task that is under way, for a caller that only reads.
-    pub(super) async fn seen(&self) -> Result<Option<(Active, HeldRun)>, ServiceError> {
+    pub(super) async fn active_run(&self) -> Result<Option<(Active, HeldRun)>, ServiceError> {
         match self.noted().await? {
             NoteTarget::Here(active, held) => Ok(Some((active, held))),
             NoteTarget::Nothing | NoteTarget::Unborn | NoteTarget::Over(..) => Ok(None),
@@ -63,7 +63,7 @@ impl Flow<'_> {
     /// # Errors
     /// The note cannot be read, or the run does not exist.
     pub async fn active(&self) -> Result<Option<Active>, ServiceError> {
-        Ok(self.seen().await?.map(|(active, _)| active))
+        Ok(self.active_run().await?.map(|(active, _)| active))
     }
 
     /// Returns the task, for a caller that moves it or begins another one.

@@ -18,7 +18,7 @@ impl Flow<'_> {
     /// # Errors
     /// The task, the store or the log cannot be read.
     pub async fn strays(&self) -> Result<Option<String>, ServiceError> {
-        match self.seen().await? {
+        match self.active_run().await? {
             Some((active, _)) => self.strays_of(&active.run).await,
             None => Ok(None),
         }

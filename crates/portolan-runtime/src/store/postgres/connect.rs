@@ -166,7 +166,7 @@ pub(super) fn tls(address: &PostgresAddress) -> Result<ClientConfig, StoreError>
         let path = path.display();
         unusable(format!(
             "the certificates in `{path}` cannot be read ({}): name a PEM file with `sslrootcert`",
-            fault::told(why)
+            fault::plain_reason(why)
         ))
     };
     for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unread(&error.to_string()))? {

@@ -91,7 +91,8 @@ pub(super) fn is_of_schema(error: &Error) -> bool {
 fn of_database(address: &PostgresAddress, error: &Error) -> StoreError {
     let Some(code) = error.code() else { return of_connection(address, error) };
     let said = error.as_db_error().map_or_else(|| error.to_string(), |error| error.message().to_owned());
-    let unavailable = |what: &str, remedy: &str| StoreError::Unavailable(format!("{what} ({}): {remedy}", told(&said)));
+    let unavailable =
+        |what: &str, remedy: &str| StoreError::Unavailable(format!("{what} ({}): {remedy}", plain_reason(&said)));
     match code {
         code if *code == SqlState::DISK_FULL => StoreError::Full,
         code if *code == SqlState::READ_ONLY_SQL_TRANSACTION => StoreError::Failed {
@@ -142,11 +143,11 @@ fn of_connection(address: &PostgresAddress, error: &Error) -> StoreError {
         why if why.contains("password") => "add it to the address, or set `PGPASSWORD`",
         _ => "check that the server runs there, then try again",
     };
-    StoreError::Unavailable(format!("`{address}` cannot be reached ({}): {remedy}", told(&why)))
+    StoreError::Unavailable(format!("`{address}` cannot be reached ({}): {remedy}", plain_reason(&why)))
 }
 
 /// Returns a reason without the characters that separate a message from its remedy.
-pub(super) fn told(why: &str) -> String {
+pub(super) fn plain_reason(why: &str) -> String {
     why.replace(": ", ", ")
 }
 

@@ -118,7 +118,7 @@ pub(super) fn run(deed: &TaskAction<'_>, common: &Common) -> anyhow::Result<Exit
 }
 
 async fn done(deed: &TaskAction<'_>, service: &Service, output: Output) -> anyhow::Result<Exit> {
-    let (caller, flow) = (whoever(), service.flow().heard_by(check_progress::shown(output)));
+    let (caller, flow) = (whoever(), service.flow().with_listener(check_progress::shown(output)));
     match deed {
         TaskAction::Status => shown(output, &flow.status().await?),
         TaskAction::Tick => ticked(output, flow.tick(&caller).await),

@@ -83,14 +83,14 @@ impl Server {
             "flow_tick" => {
                 arguments.finish()?;
                 let caller = &caller;
-                let ticking = |listener| async move { flow.heard_by(listener).tick(caller).await };
+                let ticking = |listener| async move { flow.with_listener(listener).tick(caller).await };
                 Ok(tick(&heard(context, ticking).await?))
             }
             "flow_back" => {
                 let reason = arguments.required_text("reason");
                 arguments.finish()?;
                 let (reason, caller) = (&reason, &caller);
-                let going = |listener| async move { flow.heard_by(listener).back(reason, caller).await };
+                let going = |listener| async move { flow.with_listener(listener).back(reason, caller).await };
                 Ok(tick(&heard(context, going).await?))
             }
             "flow_abort" => {

@@ -135,7 +135,7 @@ fn review_of_then() -> Workflow {
 }
 
 /// Returns a run in its present JSON, which names its form.
-fn told(then: &str) -> String {
+fn current_json(then: &str) -> String {
     then.replacen('{', "{\"form\":\"run/1\",", 1)
 }
 
@@ -145,7 +145,7 @@ fn states_of_layout_1_are_read() {
     for (workflow, frozen) in [(&review, LOOPING), (&review, RAISED), (&both, BRANCHES), (&review, FOREIGN)] {
         let run: Run = serde_json::from_str(frozen.run).expect("a run");
         let read_back = read(workflow, run.revision, &bytes(frozen.state)).expect(frozen.state);
-        assert_eq!(text(&read_back), told(frozen.run));
+        assert_eq!(text(&read_back), current_json(frozen.run));
         assert_eq!(read_back, run);
     }
 }
@@ -187,5 +187,5 @@ fn a_whole_token_opens_to_its_run() {
     assert_eq!(tokens.seal(&claims).as_deref(), Ok(TOKEN));
     let opened = tokens.open(TOKEN).expect("it was given out");
     let carried = read(&review_of_then(), opened.revision, &opened.state).expect("it was written here");
-    assert_eq!(text(&carried), told(LOOPING.run));
+    assert_eq!(text(&carried), current_json(LOOPING.run));
 }

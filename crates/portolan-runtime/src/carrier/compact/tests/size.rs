@@ -178,7 +178,7 @@ fn lengths(desk: &Desk, opening: &Opening, calls: usize) -> (Vec<(usize, usize)>
     (lengths, walk.run)
 }
 
-fn told(lengths: &[(usize, usize)]) -> String {
+fn sizes_text(lengths: &[(usize, usize)]) -> String {
     let line = |call: &usize| {
         let (token, state) = lengths[call - 1];
         format!("call {call}: {token} characters, {state} bytes of state\n")
@@ -204,7 +204,7 @@ fn a_token_at_call_90_of_a_large_workflow_has_at_most_256_characters() {
         call 90: 253 characters, 87 bytes of state
         longest: 253 characters
     "#]]
-    .assert_eq(&told(&lengths));
+    .assert_eq(&sizes_text(&lengths));
     assert!(lengths.iter().all(|(token, _)| *token <= MOST), "{lengths:?}");
 }
 
@@ -235,5 +235,5 @@ fn a_description_adds_its_own_length_and_little_else() {
         call 90: 333 characters, 148 bytes of state
         longest: 333 characters
     "#]]
-    .assert_eq(&told(&lengths));
+    .assert_eq(&sizes_text(&lengths));
 }

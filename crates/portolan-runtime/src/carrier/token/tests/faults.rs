@@ -262,16 +262,16 @@ fn a_token_of_something_else_says_of_what() {
     expect![[r#"
         workflow_mismatch: the token belongs to a run of workflow `work-package`, but the call names `bug-fix`
         help: name `work-package`, or send a token of a run of `bug-fix`"#]]
-    .assert_eq(&home.told(&fault));
+    .assert_eq(&home.fault_text(&fault));
     let fault = claims.check_definition(&Digest::of("changed"), Some("1.5.0")).expect_err("it is another");
     expect![[r#"
         definition_changed: run `k3mx8q2p` of workflow `work-package` began with version `1.4.0` (`1645114f06a8`), but the definition is now version `1.5.0` (`d67e2e944994`)
-        help: restore the definition that the run began with, or start a new run"#]].assert_eq(&home.told(&fault));
+        help: restore the definition that the run began with, or start a new run"#]].assert_eq(&home.fault_text(&fault));
     let unnamed = Claims { version: None, ..claims };
     let fault = unnamed.check_definition(&Digest::of("changed"), None).expect_err("it is another");
     expect![[r#"
         definition_changed: run `k3mx8q2p` of workflow `work-package` began with `1645114f06a8`, without a version, but the definition is now `d67e2e944994`, without a version
-        help: restore the definition that the run began with, or start a new run"#]].assert_eq(&home.told(&fault));
+        help: restore the definition that the run began with, or start a new run"#]].assert_eq(&home.fault_text(&fault));
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn what_has_no_room_in_a_token_is_not_sealed() {
     let home = home();
     let mut random = fastrand::Rng::with_seed(1);
     let dense: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(60_000).collect();
-    let told = |state: &[u8]| home.told(&home.tokens().seal(&claims(state)).expect_err("it is too large"));
+    let told = |state: &[u8]| home.fault_text(&home.tokens().seal(&claims(state)).expect_err("it is too large"));
     expect![[r#"
         too_large: the run's state needs a token of 80141 characters, but a token is limited to 65536 characters
         help: keep the run in the store and refer to it by its handle, or keep less in its state"#]]
@@ -306,7 +306,7 @@ fn what_has_no_room_in_a_token_is_not_sealed() {
 #[test]
 fn unusable_keys_are_the_keys_fault_and_not_the_tokens() {
     let told = |home: &Home| {
-        let made = home.told(&home.tokens().seal(&claims(b"")).expect_err("there is no key"));
+        let made = home.fault_text(&home.tokens().seal(&claims(b"")).expect_err("there is no key"));
         assert_eq!(made, home.refusal(&token()));
         made
     };
@@ -329,11 +329,11 @@ fn keys_that_others_may_read_sign_and_open_nothing() {
     let text = home.seal(&claims(b"state"));
     home.set_mode(0o644);
     let made = home.tokens().seal(&claims(b"state")).expect_err("others may read it");
-    assert_eq!(home.told(&made), home.refusal(&text));
+    assert_eq!(home.fault_text(&made), home.refusal(&text));
     expect![[r#"
         keys_unusable: others can read the key file `DATA/run.keys`
         help: restrict its permissions with `chmod 600`"#]]
-    .assert_eq(&home.told(&made));
+    .assert_eq(&home.fault_text(&made));
     home.set_mode(0o600);
     assert_eq!(home.tokens().open(&text), Ok(claims(b"state")));
 }

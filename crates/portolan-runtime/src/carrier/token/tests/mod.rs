@@ -60,10 +60,10 @@ impl Home {
 
     /// Returns the reason why a text does not open, as a person sees it.
     fn refusal(&self, text: &str) -> String {
-        self.told(&self.tokens().open(text).expect_err("it does not open"))
+        self.fault_text(&self.tokens().open(text).expect_err("it does not open"))
     }
 
-    fn told(&self, fault: &TokenFault) -> String {
+    fn fault_text(&self, fault: &TokenFault) -> String {
         let folder = self.0.path().display().to_string();
         format!("{}: {}\nhelp: {}", fault.code.as_str(), fault.message, fault.help).replace(&folder, "DATA")
     }
