@@ -23,7 +23,7 @@ impl AgentDriver for Claude {
             let argv = ["claude", "-p", "--output-format", "json"].map(str::to_owned);
             let (folder, input, deadline) = (&assignment.project, assignment.prompt.as_str(), assignment.deadline);
             match run(Program { argv: &argv, folder, input, deadline, secrets: true }).await {
-                Ok(printed) => told(&printed),
+                Ok(printed) => session_result(&printed),
                 Err(failed) => failed,
             }
         })
@@ -32,7 +32,7 @@ impl AgentDriver for Claude {
 
 /// Parses the result: `{"type":"result","is_error":…,"result":…,"session_id":…,"num_turns":…,"total_cost_usd":…,
 /// "usage":{"input_tokens":…,"output_tokens":…}}`. Tokens read from and written to the cache count as input.
-pub(super) fn told(printed: &ProgramOutput) -> SessionResult {
+pub(super) fn session_result(printed: &ProgramOutput) -> SessionResult {
     let failure = printed.failure("claude");
     let Some(result) = printed.json().and_then(result) else {
         let failed = failure.unwrap_or_else(|| "`claude` did not answer with a result".to_owned());

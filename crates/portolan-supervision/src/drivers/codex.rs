@@ -23,7 +23,7 @@ impl AgentDriver for Codex {
             let argv = ["codex", "exec", "--json", "-"].map(str::to_owned);
             let (folder, input, deadline) = (&assignment.project, assignment.prompt.as_str(), assignment.deadline);
             match run(Program { argv: &argv, folder, input, deadline, secrets: true }).await {
-                Ok(printed) => told(&printed),
+                Ok(printed) => session_result(&printed),
                 Err(failed) => failed,
             }
         })
@@ -32,7 +32,7 @@ impl AgentDriver for Codex {
 
 /// Parses these events: `thread.started {thread_id}`, `item.completed {item: {type, text}}`, `turn.completed {usage:
 /// {input_tokens, output_tokens}}`, `turn.failed {error: {message}}`.
-pub(super) fn told(printed: &ProgramOutput) -> SessionResult {
+pub(super) fn session_result(printed: &ProgramOutput) -> SessionResult {
     let usage = Usage { wall_ms: Some(printed.took_ms), ..Usage::default() };
     let mut worked = SessionResult { usage, ..SessionResult::default() };
     for event in printed.lines() {

@@ -23,7 +23,7 @@ impl AgentDriver for Gemini {
             let argv = ["gemini", "--output-format", "json", "-p", &assignment.prompt].map(str::to_owned);
             let (folder, deadline) = (&assignment.project, assignment.deadline);
             match run(Program { argv: &argv, folder, input: "", deadline, secrets: true }).await {
-                Ok(printed) => told(&printed),
+                Ok(printed) => session_result(&printed),
                 Err(failed) => failed,
             }
         })
@@ -32,7 +32,7 @@ impl AgentDriver for Gemini {
 
 /// Parses `{"session_id":…,"response":…,"stats":{"models":{…:{"tokens":{"prompt":…,"candidates":…}}},
 /// "tools":{"totalCalls":…}}, "error":{"message":…}}`.
-pub(super) fn told(printed: &ProgramOutput) -> SessionResult {
+pub(super) fn session_result(printed: &ProgramOutput) -> SessionResult {
     let answer = printed.json().unwrap_or(Value::Null);
     let text = |path: &str| answer.pointer(path).and_then(Value::as_str).map(str::to_owned);
     let models = answer.pointer("/stats/models").and_then(Value::as_object);

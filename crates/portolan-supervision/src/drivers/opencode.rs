@@ -23,7 +23,7 @@ impl AgentDriver for OpenCode {
             let argv = ["opencode", "run", "--format", "json", "--", &assignment.prompt].map(str::to_owned);
             let (folder, deadline) = (&assignment.project, assignment.deadline);
             match run(Program { argv: &argv, folder, input: "", deadline, secrets: true }).await {
-                Ok(printed) => told(&printed),
+                Ok(printed) => session_result(&printed),
                 Err(failed) => failed,
             }
         })
@@ -32,7 +32,7 @@ impl AgentDriver for OpenCode {
 
 /// Parses lines such as `{"type":"step_finish","sessionID":…,"part":{"cost":…,"tokens":{"input":…,"output":…}}}`, and
 /// `text` and `tool_use` for messages and actions.
-pub(super) fn told(printed: &ProgramOutput) -> SessionResult {
+pub(super) fn session_result(printed: &ProgramOutput) -> SessionResult {
     let usage = Usage { wall_ms: Some(printed.took_ms), ..Usage::default() };
     let mut worked = SessionResult { usage, ..SessionResult::default() };
     let add = |to: &mut Option<u64>, more: Option<u64>| {

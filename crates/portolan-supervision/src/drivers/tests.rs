@@ -10,7 +10,7 @@ fn printed(out: &str) -> ProgramOutput {
     ProgramOutput { code: Some(0), out: out.to_owned(), complaint: String::new(), took_ms: 5 }
 }
 
-fn told(worked: &SessionResult) -> String {
+fn result_text(worked: &SessionResult) -> String {
     let usage = worked.usage.to_json();
     format!("{:?} {:?} {:?} {usage}", worked.said, worked.session, worked.failed)
 }
@@ -21,21 +21,21 @@ fn claude_tells_turns_tokens_and_costs() {
         "result":"done","session_id":"s-1","total_cost_usd":0.0123,
         "usage":{"input_tokens":10,"cache_creation_input_tokens":5,"cache_read_input_tokens":85,"output_tokens":20}}"#;
     let expected = r#""done" Some("s-1") None {"turns":3,"tokensIn":100,"tokensOut":20,"costUsd":0.0123,"wallMs":1200,"toolCalls":null}"#;
-    assert_eq!(told(&claude::told(&printed(result))), expected);
+    assert_eq!(result_text(&claude::session_result(&printed(result))), expected);
     let list = format!("[{{\"type\":\"system\"}},{result}]");
-    assert_eq!(told(&claude::told(&printed(&list))), expected);
-    let bare = claude::told(&printed(r#"{"type":"result","is_error":true,"result":"no credit"}"#));
+    assert_eq!(result_text(&claude::session_result(&printed(&list))), expected);
+    let bare = claude::session_result(&printed(r#"{"type":"result","is_error":true,"result":"no credit"}"#));
     assert_eq!(
-        told(&bare),
+        result_text(&bare),
         r#""no credit" None Some("`claude` reports an error: no credit") {"turns":null,"tokensIn":null,"tokensOut":null,"costUsd":null,"wallMs":5,"toolCalls":null}"#
     );
     for text in ["", "not JSON", "{}", "[1]", "null"] {
-        let worked = claude::told(&printed(text));
+        let worked = claude::session_result(&printed(text));
         assert_eq!(worked.failed.as_deref(), Some("`claude` did not answer with a result"), "{text}");
         assert_eq!(worked.usage.cost_micros, None);
     }
     let failed = ProgramOutput { code: Some(1), complaint: "a\nInvalid key\n".to_owned(), ..printed("") };
-    assert_eq!(claude::told(&failed).failed.as_deref(), Some("`claude` exited with status 1: Invalid key"));
+    assert_eq!(claude::session_result(&failed).failed.as_deref(), Some("`claude` exited with status 1: Invalid key"));
 }
 
 #[test]
@@ -47,10 +47,10 @@ fn codex_tells_tokens_and_no_costs() {
 not a line of its own
 {"type":"turn.completed","usage":{"input_tokens":100,"cached_input_tokens":50,"output_tokens":7}}"#;
     assert_eq!(
-        told(&codex::told(&printed(events))),
+        result_text(&codex::session_result(&printed(events))),
         r#""all done" Some("th") None {"turns":1,"tokensIn":100,"tokensOut":7,"costUsd":null,"wallMs":5,"toolCalls":1}"#
     );
-    let failed = codex::told(&printed(r#"{"type":"turn.failed","error":{"message":"limit"}}"#));
+    let failed = codex::session_result(&printed(r#"{"type":"turn.failed","error":{"message":"limit"}}"#));
     assert_eq!(failed.failed.as_deref(), Some("`codex` reports an error: limit"));
 }
 
@@ -59,10 +59,10 @@ fn gemini_tells_tokens_by_model() {
     let answer = r#"{"session_id":"g","response":"hi","stats":{"models":{"a":{"tokens":{"prompt":10,"candidates":2}},
         "b":{"tokens":{"prompt":5,"candidates":1}}},"tools":{"totalCalls":4}}}"#;
     assert_eq!(
-        told(&gemini::told(&printed(answer))),
+        result_text(&gemini::session_result(&printed(answer))),
         r#""hi" Some("g") None {"turns":null,"tokensIn":15,"tokensOut":3,"costUsd":null,"wallMs":5,"toolCalls":4}"#
     );
-    assert_eq!(gemini::told(&printed("plain text")).usage.tokens_in, None);
+    assert_eq!(gemini::session_result(&printed("plain text")).usage.tokens_in, None);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn opencode_tells_each_step() {
 {"type":"step_finish","sessionID":"ses","part":{"cost":0.5,"tokens":{"input":10,"output":3}}}
 {"type":"step_finish","sessionID":"ses","part":{"tokens":{"input":1,"output":1}}}"#;
     assert_eq!(
-        told(&opencode::told(&printed(events))),
+        result_text(&opencode::session_result(&printed(events))),
         r#""ok" Some("ses") None {"turns":2,"tokensIn":11,"tokensOut":4,"costUsd":0.5,"wallMs":5,"toolCalls":1}"#
     );
 }

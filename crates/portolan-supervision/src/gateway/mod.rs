@@ -248,7 +248,7 @@ impl Gateway {
                 *last = Some((Arc::clone(&tools), stamp));
                 self.report_descriptions(server, &tools);
                 let names: Vec<String> =
-                    withheld.iter().map(|(name, why)| format!("`{}` ({})", clip(name), why.said())).collect();
+                    withheld.iter().map(|(name, why)| format!("`{}` ({})", clip(name), why.reason())).collect();
                 let tools = tools.iter().map(|tool| (tool.clone(), withheld.remove(&tool.name))).collect();
                 self.replace(server, tools);
                 if names.is_empty() {
@@ -333,7 +333,8 @@ impl Gateway {
         });
         let is_meant = |server: &str, tool: &Tool| tool.name == name || names::full(server, &tool.name) == name;
         if let Some((server, tool, why)) = withheld.find(|(server, tool, _)| is_meant(server, tool)) {
-            let message = format!("the tool `{}` of `{}` is withheld: {}", clip(&tool.name), clip(server), why.said());
+            let message =
+                format!("the tool `{}` of `{}` is withheld: {}", clip(&tool.name), clip(server), why.reason());
             let help = "a person must see it with `portolan gate diff`, and can then accept it";
             return Err(ServiceError::refused("withheld", message, help));
         }

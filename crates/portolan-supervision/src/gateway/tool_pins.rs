@@ -66,7 +66,7 @@ pub enum Withheld {
 
 impl Withheld {
     /// Returns the reason in words.
-    pub fn said(self) -> &'static str {
+    pub fn reason(self) -> &'static str {
         match self {
             Withheld::Changed => "its description has changed",
             Withheld::New => "the server did not have it before",

@@ -50,7 +50,7 @@ impl Answerable {
         if decision != Decision::Allow {
             let speaking: Vec<&Judgement> =
                 judgements.iter().filter(|judgement| judgement.decision == decision).collect();
-            let reasons: Vec<String> = speaking.iter().map(|judgement| told(judgement)).collect();
+            let reasons: Vec<String> = speaking.iter().map(|judgement| format_reason(judgement)).collect();
             answer.reason = reasons.join("; ");
             let remedies = speaking.iter().flat_map(|judgement| judgement.remedies.iter().cloned());
             let past = speaking.iter().filter_map(|judgement| judgement.bypass.clone());
@@ -94,7 +94,7 @@ impl Answerable {
     }
 }
 
-fn told(judgement: &Judgement) -> String {
+fn format_reason(judgement: &Judgement) -> String {
     match &judgement.invariant {
         Some(invariant) => format!("{invariant}: {}", clip_long(&judgement.reason)),
         None => clip_long(&judgement.reason),

@@ -61,7 +61,7 @@ pub(super) fn judge(
     let around = GuardInput { root: &root, branch, phase, strict, arguments, earlier, steps: &steps };
     judgements.retain(|judgement| !declared.iter().any(|guard| guard.id == judgement.guard));
     judgements.extend(declared.iter().filter_map(|guard| guard.judge(intent, &around)));
-    judgements.extend(registered.iter().filter_map(|guard| heard(guard.as_ref(), intent, &around)));
+    judgements.extend(registered.iter().filter_map(|guard| guard_judgement(guard.as_ref(), intent, &around)));
     let amounts = declared.iter().filter_map(|guard| guard.amount(intent, arguments));
     Ok(amounts.map(|(argument, amount)| (argument.to_owned(), amount)).collect())
 }
@@ -107,7 +107,7 @@ fn calls(line: &Line, runs: &BTreeMap<&str, Option<&str>>) -> Vec<EarlierCall> {
 }
 
 /// Returns the judgement of a guard. A guard that panics does not allow the call.
-fn heard(guard: &dyn Guard, intent: &Intent, around: &GuardInput<'_>) -> Option<Judgement> {
+fn guard_judgement(guard: &dyn Guard, intent: &Intent, around: &GuardInput<'_>) -> Option<Judgement> {
     catch_unwind(AssertUnwindSafe(|| guard.judge(intent, around))).unwrap_or_else(|_panicked| {
         let decision = if around.strict { Decision::Block } else { Decision::Ask };
         Some(Judgement::new(

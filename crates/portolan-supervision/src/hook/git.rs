@@ -248,7 +248,12 @@ impl Run {
         judgement.bypassed_by = past(&gate, "I-7", keeper.clock.now());
         if judgement.bypassed_by.is_some() {
             judgement.decision = Decision::Allow;
-            entries.extend(self.said(keeper, &gate, &self.intent("", "git commit"), std::slice::from_ref(&judgement)));
+            entries.extend(self.log_entries(
+                keeper,
+                &gate,
+                &self.intent("", "git commit"),
+                std::slice::from_ref(&judgement),
+            ));
         }
         let is_past = judgement.bypassed_by.is_some();
         all.judgements.push(judgement);
@@ -322,7 +327,7 @@ impl Run {
                 judgement.reason.clone_from(reason);
             }
         }
-        let mut entries = self.said(keeper, &gate, &intent, &judgements);
+        let mut entries = self.log_entries(keeper, &gate, &intent, &judgements);
         entries.iter_mut().for_each(|entry| amended.entry(entry));
         keeper.put_on_record(&entries, Answerable::of(judgements))
     }
@@ -333,7 +338,7 @@ impl Run {
         let Some(project) = keeper.project().filter(|_| self.at_terminal && self.agent.is_none()) else { return false };
         let Ok(service) = Service::new(Options::of(project)) else { return false };
         let people = People::of(&service);
-        matches!(people.told_by(), Ok(None)) && matches!(people.standing(), Ok(PassphrasePolicy::Unset))
+        matches!(people.agent_sign(), Ok(None)) && matches!(people.standing(), Ok(PassphrasePolicy::Unset))
     }
 
     /// Describes git's operation as a host's tool call.
@@ -350,7 +355,13 @@ impl Run {
     }
 
     /// Returns the log entries of judgements. Bypasses also name the hook.
-    fn said(&self, keeper: &Gatekeeper, gate: &Gate, intent: &Intent, judgements: &[Judgement]) -> Vec<LogEntry> {
+    fn log_entries(
+        &self,
+        keeper: &Gatekeeper,
+        gate: &Gate,
+        intent: &Intent,
+        judgements: &[Judgement],
+    ) -> Vec<LogEntry> {
         let mut entries = keeper.record(Some(gate)).judgements(intent, judgements);
         for entry in entries.iter_mut().filter(|entry| entry.kind == Kind::GuardBypass) {
             entry.data["hook"] = self.hook.name().into();

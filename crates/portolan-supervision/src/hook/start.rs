@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 1024;
 impl Gatekeeper {
     /// Returns the context for an agent when its session begins.
     pub fn session_start(&self) -> Answerable {
-        let context = match self.told_at_start() {
+        let context = match self.start_context() {
             Ok(context) => context,
             Err(error) => {
                 Some(format!("Portolan enforces the gates here but cannot work: {}; {}", error.message, error.help))
@@ -27,7 +27,7 @@ impl Gatekeeper {
         Answerable { context, ..Answerable::allowed() }
     }
 
-    fn told_at_start(&self) -> Result<Option<String>, ServiceError> {
+    fn start_context(&self) -> Result<Option<String>, ServiceError> {
         let Some(project) = self.project() else { return Ok(None) };
         Session::sweep(project);
         bindings::sweep(project);

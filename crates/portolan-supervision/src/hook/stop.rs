@@ -49,7 +49,7 @@ impl Gatekeeper {
         if gate.bypasses.iter().any(|known| bypass::matches(known, RULE, phase, now)) {
             return Answerable::allowed();
         }
-        let reason = told(&branch, count, &found);
+        let reason = block_reason(&branch, count, &found);
         let mut session = self.opened_session();
         let known = session.as_ref().is_some_and(|session| session.kept.stopped_at.as_deref() == Some(tip.as_str()));
         let warned = rules.level(&[GUARD, RULE]) == Level::Warn;
@@ -80,7 +80,7 @@ impl Gatekeeper {
     }
 }
 
-fn told(branch: &str, count: u64, found: &Result<bool, String>) -> String {
+fn block_reason(branch: &str, count: u64, found: &Result<bool, String>) -> String {
     let commits = if count == 1 { "one commit".to_owned() } else { format!("{count} commits") };
     match found {
         Ok(_) => format!("`{branch}` has {commits} without an open pull request"),

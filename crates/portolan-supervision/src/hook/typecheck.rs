@@ -8,7 +8,7 @@ use portolan_runtime::typecheck::{self, Content, TypecheckState};
 
 /// Returns the stored result for the present files.
 pub(super) fn known(project: &Path, rules: &Guidelines) -> TypecheckVerdict {
-    said(typecheck::known(project, rules))
+    to_verdict(typecheck::known(project, rules))
 }
 
 /// Returns the stored result for the staged content, and whether it is that of the files instead. A checker reads the
@@ -20,11 +20,11 @@ pub(super) fn staged(project: &Path, rules: &Guidelines) -> (TypecheckVerdict, b
             let by_files = known == TypecheckVerdict::Passed;
             (known, by_files)
         }
-        known => (said(known), false),
+        known => (to_verdict(known), false),
     }
 }
 
-fn said(known: TypecheckState) -> TypecheckVerdict {
+fn to_verdict(known: TypecheckState) -> TypecheckVerdict {
     match known {
         TypecheckState::Passed => TypecheckVerdict::Passed,
         TypecheckState::Failed(why) => TypecheckVerdict::Failed(why),

@@ -74,7 +74,7 @@ impl People<'_> {
     ///
     /// # Errors
     /// The user's data folder cannot be found.
-    pub fn told_by(&self) -> Result<Option<String>, ServiceError> {
+    pub fn agent_sign(&self) -> Result<Option<String>, ServiceError> {
         Ok(self.sign()?.map(|sign| sign.to_string()))
     }
 

@@ -229,7 +229,7 @@ impl Stand {
     }
 
     fn says(&self, passphrase: &str) -> String {
-        told(People::of(&self.service("project")).confirm(passphrase, "may do this"))
+        outcome_code(People::of(&self.service("project")).confirm(passphrase, "may do this"))
     }
 
     fn pass(&self, seconds: i64) {
@@ -242,7 +242,7 @@ impl Stand {
     }
 }
 
-fn told(done: Result<(), ServiceError>) -> String {
+fn outcome_code(done: Result<(), ServiceError>) -> String {
     done.err().map_or_else(|| "done".to_owned(), |error| error.code.to_owned())
 }
 
@@ -253,8 +253,8 @@ fn the_right_passphrase_confirms_and_wrong_ones_are_on_record_and_waited_after()
     let stand = Stand::new();
     assert_eq!(stand.says("anything"), "done", "none is set");
     let service = stand.service("project");
-    assert_eq!(told(People::of(&service).set_passphrase("short")), "bad_input");
-    assert_eq!(told(People::of(&service).set_passphrase(RIGHT)), "done");
+    assert_eq!(outcome_code(People::of(&service).set_passphrase("short")), "bad_input");
+    assert_eq!(outcome_code(People::of(&service).set_passphrase(RIGHT)), "done");
     assert_eq!(stand.says(RIGHT), "done");
     assert_eq!(stand.says("wrong"), "wrong_passphrase");
     stand.pass(1);
@@ -275,7 +275,7 @@ fn the_right_passphrase_confirms_and_wrong_ones_are_on_record_and_waited_after()
 fn a_passphrase_that_was_put_in_its_place_is_noticed() {
     let stand = Stand::new();
     let service = stand.service("project");
-    assert_eq!(told(People::of(&service).set_passphrase(RIGHT)), "done");
+    assert_eq!(outcome_code(People::of(&service).set_passphrase(RIGHT)), "done");
     let path = People::of(&service).file().expect("a place");
     let own = std::fs::read(&path).expect("a file");
     for forged in [None, Some("{}"), Some("{\"hashes\":[]}")] {
@@ -287,7 +287,7 @@ fn a_passphrase_that_was_put_in_its_place_is_noticed() {
     }
     // A passphrase that another person set, who knows its words.
     let other = Stand::new();
-    assert_eq!(told(People::of(&other.service("project")).set_passphrase("the agent's own")), "done");
+    assert_eq!(outcome_code(People::of(&other.service("project")).set_passphrase("the agent's own")), "done");
     let theirs = std::fs::read(People::of(&other.service("project")).file().expect("a place")).expect("a file");
     std::fs::write(&path, theirs).expect("ours");
     assert_eq!(stand.says("the agent's own"), "passphrase_tampered");
@@ -302,15 +302,15 @@ fn a_project_goes_by_the_passphrase_that_its_log_names() {
     let (one, two) = (stand.service("project"), stand.service("other"));
     let says = |service: &Service, passphrase: &str| {
         stand.pass(3_600);
-        told(People::of(service).confirm(passphrase, "may do this"))
+        outcome_code(People::of(service).confirm(passphrase, "may do this"))
     };
-    assert_eq!(told(People::of(&one).set_passphrase(RIGHT)), "done");
+    assert_eq!(outcome_code(People::of(&one).set_passphrase(RIGHT)), "done");
     assert_eq!(says(&two, "wrong"), "wrong_passphrase", "what a person has set counts in every project");
     assert_eq!(says(&two, RIGHT), "done");
-    assert_eq!(told(People::of(&one).set_passphrase("some other words")), "done");
+    assert_eq!(outcome_code(People::of(&one).set_passphrase("some other words")), "done");
     assert_eq!((says(&one, RIGHT), says(&one, "some other words")), ("wrong_passphrase".to_owned(), "done".to_owned()));
     assert_eq!((says(&two, "some other words"), says(&two, RIGHT)), ("wrong_passphrase".to_owned(), "done".to_owned()));
-    assert_eq!(told(People::of(&two).forget_passphrase()), "done");
+    assert_eq!(outcome_code(People::of(&two).forget_passphrase()), "done");
     assert_eq!(People::of(&two).standing().expect("told"), PassphrasePolicy::Unset);
     assert_ne!(People::of(&one).standing().expect("told"), PassphrasePolicy::Unset);
 }
@@ -319,7 +319,7 @@ fn a_project_goes_by_the_passphrase_that_its_log_names() {
 fn failures_that_cannot_be_read_are_not_forgotten() {
     let stand = Stand::new();
     let service = stand.service("project");
-    assert_eq!(told(People::of(&service).set_passphrase(RIGHT)), "done");
+    assert_eq!(outcome_code(People::of(&service).set_passphrase(RIGHT)), "done");
     let failures = People::of(&service).file().expect("a place").with_file_name("failures.json");
     std::fs::write(&failures, "nonsense").expect("ours");
     assert_eq!(stand.says("wrong"), "wrong_passphrase");

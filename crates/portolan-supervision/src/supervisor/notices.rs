@@ -24,7 +24,7 @@ impl Supervisor<'_> {
             true => ask.body.trim().to_owned(),
             false => format!("{} ({})", ask.body.trim(), ask.choices.join(" | ")),
         };
-        let untold = self.told(Kind::QuestionSent, ask.task.as_deref(), body, &token).await;
+        let untold = self.send_notice(Kind::QuestionSent, ask.task.as_deref(), body, &token).await;
         Ok((token, untold))
     }
 
@@ -37,12 +37,12 @@ impl Supervisor<'_> {
         let mut untold = Vec::new();
         for Question { task, body, token, .. } in self.settle_deadlines().await? {
             let body = format!("not answered in time: {body}");
-            untold.extend(self.told(Kind::QuestionOverdue, task.as_deref(), body, &token).await);
+            untold.extend(self.send_notice(Kind::QuestionOverdue, task.as_deref(), body, &token).await);
         }
         Ok(untold)
     }
 
-    async fn told(&self, kind: Kind, task: Option<&str>, body: String, token: &str) -> Vec<NotifierFailure> {
+    async fn send_notice(&self, kind: Kind, task: Option<&str>, body: String, token: &str) -> Vec<NotifierFailure> {
         let notifiers = match self.notifiers() {
             Ok(notifiers) => notifiers,
             Err(error) => return vec![(plugins::FILE.to_owned(), format!("{}; {}", error.message, error.help))],

@@ -8,7 +8,7 @@ use portolan_runtime::carrier::Address;
 use portolan_runtime::service::{Caller, Ending, Open, RunCarrier, ServiceError, Start, TaskStatus};
 use portolan_supervision::supervisor::{Raise, Supervisor, UsageReport};
 
-use super::stand::{Stand, me, told};
+use super::stand::{Stand, error_text, me};
 
 fn report(session: &str, turns: Option<u64>, cost_micros: Option<u64>) -> UsageReport {
     UsageReport {
@@ -106,7 +106,7 @@ async fn a_file_with_faults_is_not_a_file_without_budgets() {
     stand.put(".portolan/plugins.yaml", "budgets: {day: {cost: 1}}\n");
     let error = stand.service().flow().tick(&me()).await.expect_err("refused");
     assert_eq!(error.code, "plugins_invalid");
-    assert!(told(&error).contains("line 1: the budget of a day has no `cost`"), "{}", told(&error));
+    assert!(error_text(&error).contains("line 1: the budget of a day has no `cost`"), "{}", error_text(&error));
 }
 
 fn code<T>(result: Result<T, ServiceError>) -> &'static str {

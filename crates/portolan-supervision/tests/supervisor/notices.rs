@@ -21,7 +21,7 @@ fn notice() -> Notice {
     }
 }
 
-async fn told(stand: &Stand, plugins: &str) -> Vec<(String, String)> {
+async fn send_notice(stand: &Stand, plugins: &str) -> Vec<(String, String)> {
     let (plugins, faults) = Plugins::read(&Source::new("plugins.yaml", plugins));
     let plugins = plugins.unwrap_or_else(|| panic!("{faults:?}"));
     Notifiers::new().with_plugins(&plugins, &stand.project()).tell(&notice()).await
@@ -30,7 +30,7 @@ async fn told(stand: &Stand, plugins: &str) -> Vec<(String, String)> {
 #[tokio::test]
 async fn a_file_has_a_line_each_and_a_program_is_given_the_notice() {
     let stand = Stand::new();
-    let failed = told(
+    let failed = send_notice(
         &stand,
         r#"notifiers:
   - {id: f, file: notes/told.jsonl}
@@ -63,7 +63,7 @@ async fn a_symlink_leads_no_notice_out_of_the_project() {
     let outside = tempfile::tempdir().expect("a folder");
     std::os::unix::fs::symlink(outside.path(), stand.project().join("notes")).expect("a link");
     std::os::unix::fs::symlink(outside.path().join("x"), stand.project().join("link")).expect("a link");
-    let failed = told(&stand, "notifiers: [{id: a, file: notes/x}, {id: b, file: link}]").await;
+    let failed = send_notice(&stand, "notifiers: [{id: a, file: notes/x}, {id: b, file: link}]").await;
     assert_eq!(failed.len(), 2, "{failed:?}");
     assert_eq!(std::fs::read_dir(outside.path()).expect("a folder").count(), 0);
 }
@@ -102,7 +102,7 @@ async fn a_webhook_is_sent_to_this_machine_and_follows_no_redirect_elsewhere() {
     let stand = Stand::new();
     let hop = answer("307 Temporary Redirect", "location: /b\r\n");
     let (port, served) = answering(vec![hop, answer("204 No Content", "")]);
-    let failed = told(&stand, &format!("notifiers: [{{id: w, webhook: 'http://127.0.0.1:{port}/a'}}]")).await;
+    let failed = send_notice(&stand, &format!("notifiers: [{{id: w, webhook: 'http://127.0.0.1:{port}/a'}}]")).await;
     assert!(failed.is_empty(), "{failed:?}");
     assert_eq!(served.join().expect("served"), ["POST /a HTTP/1.1", "POST /b HTTP/1.1"]);
     for (status, header, why) in [
@@ -112,7 +112,8 @@ async fn a_webhook_is_sent_to_this_machine_and_follows_no_redirect_elsewhere() {
         ("500 Oops", "", "it answered with status 500"),
     ] {
         let (port, served) = answering(vec![answer(status, header)]);
-        let failed = told(&stand, &format!("notifiers: [{{id: w, webhook: 'http://127.0.0.1:{port}/a'}}]")).await;
+        let failed =
+            send_notice(&stand, &format!("notifiers: [{{id: w, webhook: 'http://127.0.0.1:{port}/a'}}]")).await;
         assert_eq!(failed, [("w".to_owned(), why.to_owned())]);
         served.join().expect("served");
     }
@@ -121,7 +122,7 @@ async fn a_webhook_is_sent_to_this_machine_and_follows_no_redirect_elsewhere() {
 #[tokio::test]
 async fn a_webhook_reaches_no_network_of_ones_own() {
     let stand = Stand::new();
-    let failed = told(
+    let failed = send_notice(
         &stand,
         "notifiers: [{id: a, webhook: 'https://10.0.0.1/'}, {id: b, webhook: 'https://169.254.169.254/', allowPrivate: true}]",
     )

@@ -7,7 +7,7 @@ use portolan_runtime::service::{Caller, TaskStatus};
 use portolan_supervision::supervisor::{Ask, Supervisor};
 use serde_json::json;
 
-use super::stand::{Stand, me, question, told};
+use super::stand::{Stand, error_text, me, question};
 
 #[tokio::test]
 async fn a_question_holds_up_its_task_and_not_the_queue() {
@@ -73,7 +73,7 @@ async fn a_token_that_is_not_known_says_nothing_of_what_was_sent() {
     let stand = Stand::new();
     let error = Supervisor::of(&stand.service()).reply("q0", "my s3cret words", &me()).await.expect_err("refused");
     assert_eq!(error.code, "unknown_token");
-    assert!(!told(&error).contains("s3cret"));
+    assert!(!error_text(&error).contains("s3cret"));
     assert!(stand.log("").is_empty());
 }
 

@@ -111,6 +111,6 @@ pub(crate) fn me() -> Caller {
     Caller { by: Actor::Person { name: "me".to_owned(), via: Channel::CommandLine }, can_ask: false }
 }
 
-pub(crate) fn told(error: &ServiceError) -> String {
+pub(crate) fn error_text(error: &ServiceError) -> String {
     format!("{}: {}; {}", error.code, error.message, error.help)
 }

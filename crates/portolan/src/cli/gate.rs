@@ -327,7 +327,7 @@ fn diff(common: &Common) -> anyhow::Result<Exit> {
         let tools: Vec<Value> = withheld
             .iter()
             .map(|tool| {
-                json!({ "server": tool.server, "tool": tool.described.name, "reason": tool.why().said(),
+                json!({ "server": tool.server, "tool": tool.described.name, "reason": tool.why().reason(),
                     "accepted": tool.accepted, "described": tool.described })
             })
             .collect();
@@ -358,7 +358,7 @@ fn shown(tool: &WithheldTool) -> String {
     let (old, new) = (tool.accepted.as_ref().map(text).unwrap_or_default(), text(&tool.described));
     let changes = TextDiff::from_lines(&old, &new);
     let difference = changes.unified_diff().context_radius(3).to_string();
-    safe(&format!("{}: {}\n{difference}", tool.name(), tool.why().said()))
+    safe(&format!("{}: {}\n{difference}", tool.name(), tool.why().reason()))
 }
 
 fn accept(args: &Accept, common: &Common) -> anyhow::Result<Exit> {

@@ -68,7 +68,7 @@ pub(super) fn run(args: &PeopleArgs, common: &Common) -> anyhow::Result<Exit> {
 
 fn show(output: Output, service: &Service) -> anyhow::Result<Exit> {
     let people = People::of(service);
-    let (sign, hosts, standing) = (people.told_by()?, people.known_hosts()?, people.standing()?);
+    let (sign, hosts, standing) = (people.agent_sign()?, people.known_hosts()?, people.standing()?);
     let word = word(&standing);
     if output.is_json() {
         output.json(&json!({ "person": sign.is_none(), "because": sign, "hosts": hosts, "passphrase": word }))?;

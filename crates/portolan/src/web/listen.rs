@@ -52,7 +52,7 @@ pub(crate) fn beside(opening: StudioSettings, scheme: &str, port: u16) -> Result
 impl Studio {
     fn new(opening: StudioSettings, scheme: &str, port: u16) -> Result<Studio, ServiceError> {
         let StudioSettings { service, person, read_only, enrols, .. } = opening;
-        let told_by = People::of(&service).told_by()?;
+        let told_by = People::of(&service).agent_sign()?;
         Ok(Studio {
             service,
             person: Caller { by: Actor::Person { name: person, via: Channel::Studio }, can_ask: true },

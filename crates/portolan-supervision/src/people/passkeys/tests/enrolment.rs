@@ -4,7 +4,7 @@ use expect_test::expect;
 
 use crate::people::People;
 
-use super::{Authenticator, Registration, Saying, Stand, text, told};
+use super::{Authenticator, Registration, Saying, Stand, outcome_code, text};
 
 #[test]
 fn what_is_enrolled_is_what_the_page_was_asked_for() {
@@ -89,6 +89,6 @@ fn what_is_enrolled_is_what_the_page_was_asked_for() {
         );
     }
     let full = stand.service("project");
-    assert_eq!(told(People::of(&full).begin_enrolment(&stand.challenges)), "too_many");
+    assert_eq!(outcome_code(People::of(&full).begin_enrolment(&stand.challenges)), "too_many");
     assert_eq!(People::of(&full).credentials().expect("told").len(), 16);
 }

@@ -128,7 +128,7 @@ impl Stand {
         let begun = People::of(&service).begin_enrolment(&self.challenges).expect("begun");
         let mut given = self.laptop.registered(&begun.challenge);
         change(&mut given);
-        told(People::of(&service).enrol(&self.challenges, ORIGIN, &given))
+        outcome_code(People::of(&service).enrol(&self.challenges, ORIGIN, &given))
     }
 
     fn challenge(&self) -> String {
@@ -143,7 +143,7 @@ impl Stand {
     }
 
     fn confirm_content(&self, content: &ConfirmedContent, given: &Assertion) -> String {
-        told(People::of(&self.service("project")).confirm_by_passkey(&self.challenges, content, ORIGIN, given))
+        outcome_code(People::of(&self.service("project")).confirm_by_passkey(&self.challenges, content, ORIGIN, given))
     }
 
     /// Returns the result of an answer whose confirmation was changed before signing.
@@ -170,7 +170,7 @@ impl Stand {
     }
 }
 
-fn told<T>(done: Result<T, ServiceError>) -> String {
+fn outcome_code<T>(done: Result<T, ServiceError>) -> String {
     done.map_or_else(|error| error.code.to_owned(), |_| "done".to_owned())
 }
 
@@ -413,14 +413,14 @@ fn only_what_the_log_names_confirms() {
         let (values, people) = (values(), People::of(&other));
         let challenge = people.challenge(&stand.challenges, &content(&values).confirmed()).expect("a challenge");
         let given = stand.laptop.signed(&Saying::of("webauthn.get", &challenge));
-        told(people.confirm_by_passkey(&stand.challenges, &content(&values).confirmed(), ORIGIN, &given))
+        outcome_code(people.confirm_by_passkey(&stand.challenges, &content(&values).confirmed(), ORIGIN, &given))
     };
     assert_eq!(confirm(), "passkey_unnamed");
-    assert_eq!(told(People::of(&other).adopt_passkey("phone")), "unknown_passkey");
-    assert_eq!(told(People::of(&other).adopt_passkey("laptop")), "done");
+    assert_eq!(outcome_code(People::of(&other).adopt_passkey("phone")), "unknown_passkey");
+    assert_eq!(outcome_code(People::of(&other).adopt_passkey("laptop")), "done");
     assert_eq!(confirm(), "done");
     // A removed passkey counts in no project.
-    assert_eq!(told(People::of(&stand.service("project")).remove_passkey("laptop")), "done");
+    assert_eq!(outcome_code(People::of(&stand.service("project")).remove_passkey("laptop")), "done");
     assert_eq!((stand.says(|_| {}), confirm()), ("unknown_passkey".to_owned(), "unknown_passkey".to_owned()));
     let log = std::fs::read_to_string(audit::project_log(&stand.folder.path().join("project"))).expect("a log");
     assert!(log.contains("\"value\":\"none\""), "{log}");
