@@ -179,11 +179,11 @@ fn begun(client: &mut Client, folder: &Path, name: &str) -> Value {
 }
 
 fn by_stdio(server: &mut Server, tool: &str, arguments: &Value) -> Value {
-    said(&server.request("tools/call", json!({ "name": tool, "arguments": arguments })), tool)
+    answer_content(&server.request("tools/call", json!({ "name": tool, "arguments": arguments })), tool)
 }
 
 /// The content of an answer, which must be no error.
-fn said(answer: &Value, tool: &str) -> Value {
+fn answer_content(answer: &Value, tool: &str) -> Value {
     let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{tool}: {answer}"));
     let value: Value = serde_json::from_str(text).expect("JSON");
     assert!(value.get("error").is_none(), "{tool}: {value}");
@@ -248,7 +248,7 @@ impl Client {
         let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         let more = format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n");
-        said(&self.post(&message, &more), tool)
+        answer_content(&self.post(&message, &more), tool)
     }
 
     /// Begins a session as a client of an earlier revision, and leaves it idle.

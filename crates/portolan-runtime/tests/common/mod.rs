@@ -292,7 +292,7 @@ pub(crate) fn answer_text(answer: &Answer) -> String {
 
 /// A situation as Navigator's clients read it.
 pub(crate) fn read(view: &View) -> words::tasks::TaskSituation {
-    words::tasks::told(view)
+    words::tasks::task_situation(view)
 }
 
 /// The step, its class, and what is going on there.

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::check::counted;
 use super::output::{Output, one_line, table};
-use super::supervisor::{stands, told};
+use super::supervisor::{item_json, stands};
 use super::{Common, Exit, block_on};
 
 /// Work through the queue of tasks with an agent.
@@ -204,7 +204,7 @@ fn status(output: Output, service: &Service) -> anyhow::Result<Exit> {
     let over = |progress: Progress| board.queue.values().filter(|item| item.progress == progress).count();
     let (done, failed) = (over(Progress::Done), over(Progress::Failed));
     if output.is_json() {
-        let tasks: Vec<Value> = items.iter().map(|item| told(item, board.is_waiting(&item.task))).collect();
+        let tasks: Vec<Value> = items.iter().map(|item| item_json(item, board.is_waiting(&item.task))).collect();
         output.json(&json!({ "tasks": tasks, "done": done, "failed": failed }))?;
         return Ok(Exit::Done);
     }

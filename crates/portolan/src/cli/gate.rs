@@ -278,7 +278,7 @@ fn log(args: &Log, common: &Common) -> anyhow::Result<Exit> {
         .iter()
         .map(|line| {
             let call = line.data["call"].as_str().unwrap_or_default().to_owned();
-            vec![rfc3339(line.at), line.run.clone().unwrap_or_default(), call, said(line)]
+            vec![rfc3339(line.at), line.run.clone().unwrap_or_default(), call, describe_entry(line)]
         })
         .collect();
     output.line(table(&rows).trim_end())?;
@@ -290,7 +290,7 @@ fn entry(line: &Line) -> Value {
 }
 
 /// Returns an entry in words.
-fn said(line: &Line) -> String {
+fn describe_entry(line: &Line) -> String {
     let text = |name: &str| line.data[name].as_str().unwrap_or_default().to_owned();
     match line.kind.as_str() {
         "flow.tool.invoked" => {

@@ -66,11 +66,11 @@ fn replied(host: Host, event: &str, named: Option<PathBuf>) -> Reply {
         Ok(reply) => reply,
         Err(why) if stage.is_gating() => {
             let keeper = Gatekeeper::of(named, host.name(), None, &here());
-            hook::answer(host, event, &told(keeper.not_judged(None, why)))
+            hook::answer(host, event, &to_answer(keeper.not_judged(None, why)))
         }
         Err(_) if stage == Stage::AfterTool => {
             let said = "the effects of the command could not be checked in time: something blocks portolan or its log";
-            hook::answer(host, event, &told(Answerable::blocked(said)))
+            hook::answer(host, event, &to_answer(Answerable::blocked(said)))
         }
         Err(_) => hook::answer(host, event, &Answer::allowed()),
     }
@@ -129,7 +129,7 @@ fn answered(host: Host, call: &Call, named: Option<PathBuf>) -> Answer {
         }
         (Stage::SubagentStop | Stage::PromptSubmitted | Stage::Other, _) => Answerable::allowed(),
     };
-    told(answer)
+    to_answer(answer)
 }
 
 /// Adds the situations of the runs that decided to a refusal, as the gate does: where the runs are, and what continues
@@ -155,7 +155,7 @@ fn with_situations(answer: Answerable, keeper: &Gatekeeper) -> Answerable {
     Answerable { context: (!context.is_empty()).then(|| context.join("\n\n")), ..answer }
 }
 
-fn told(answer: Answerable) -> Answer {
+fn to_answer(answer: Answerable) -> Answer {
     Answer {
         decision: answer.decision,
         reason: answer.reason,

@@ -54,7 +54,7 @@ pub(super) fn run(args: &Init, common: &Common) -> anyhow::Result<Exit> {
     let unwritten = !proposal.new.is_empty() && !written;
     let next = next(unwritten, !checks.is_empty() && !trusted);
     if output.is_json() {
-        output.json(&told(&project, &proposal, &present, (written, trusted), &next))?;
+        output.json(&result_json(&project, &proposal, &present, (written, trusted), &next))?;
     } else if wanted.is_ok() {
         print_next(output, &next)?;
     }
@@ -116,7 +116,7 @@ fn print_next(output: Output, next: &[(&str, &str)]) -> anyhow::Result<()> {
     output.line(table(&next.iter().map(row).collect::<Vec<_>>()))
 }
 
-fn told(
+fn result_json(
     project: &Path,
     proposal: &Proposal,
     present: &ProjectChecks,

@@ -386,7 +386,7 @@ fn report(output: &Output, error: &anyhow::Error) -> Exit {
         // A reader that closed the pipe has read enough.
         None if output::is_broken_pipe(error) => Exit::Done,
         None => {
-            output.error("failed", &output::told(error), "");
+            output.error("failed", &output::format_error(error), "");
             Exit::Failed
         }
     }

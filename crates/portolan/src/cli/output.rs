@@ -136,7 +136,7 @@ pub(crate) fn unread(error: &serde_json::Error) -> String {
 }
 
 /// Formats an error with its causes on one line.
-pub(super) fn told(error: &anyhow::Error) -> String {
+pub(super) fn format_error(error: &anyhow::Error) -> String {
     let text = format!("{error:#}");
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }

@@ -66,7 +66,7 @@ pub(super) fn run(args: &Passkeys, common: &Common) -> anyhow::Result<Exit> {
         (None, None) => return enrol(output, service, args),
     };
     match output.is_json() {
-        true => output.json(&told(&service)?)?,
+        true => output.json(&passkeys_json(&service)?)?,
         false => output.remark(done),
     }
     Ok(Exit::Done)
@@ -74,7 +74,7 @@ pub(super) fn run(args: &Passkeys, common: &Common) -> anyhow::Result<Exit> {
 
 fn list(output: Output, service: &Service) -> anyhow::Result<Exit> {
     if output.is_json() {
-        output.json(&told(service)?)?;
+        output.json(&passkeys_json(service)?)?;
         return Ok(Exit::Done);
     }
     let kept = People::of(service).passkeys()?.kept;
@@ -90,7 +90,7 @@ fn list(output: Output, service: &Service) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn told(service: &Service) -> Result<Value, ServiceError> {
+fn passkeys_json(service: &Service) -> Result<Value, ServiceError> {
     let kept = People::of(service).passkeys()?.kept.into_iter();
     let told = kept.map(|passkey| {
         json!({ "name": passkey.name, "id": passkey.id, "at": rfc3339(passkey.at), "counts": passkey.is_named })

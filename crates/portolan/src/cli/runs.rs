@@ -329,7 +329,7 @@ pub(super) fn print_view(output: &Output, view: &View) -> anyhow::Result<()> {
 }
 
 fn as_json(view: &View) -> Value {
-    json!({ "run": view.address.to_string(), "situation": words::told(view), "metadata": view.metadata })
+    json!({ "run": view.address.to_string(), "situation": words::task_situation(view), "metadata": view.metadata })
 }
 
 /// Formats the agent's calls, or the answers of the person who is asked, one per line.

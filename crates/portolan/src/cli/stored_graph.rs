@@ -58,12 +58,17 @@ impl JournaledRun {
         let History { records, hidden, definition } = service.history(address).await?;
         let is_called = |definition: &std::sync::Arc<Definition>| definition.workflow.root().interface.is_some();
         let Some(definition) = definition.filter(is_called) else { return Ok(None) };
-        let told = JournaledRun::told(id, &definition, &records, &hidden);
+        let told = JournaledRun::from_records(id, &definition, &records, &hidden);
         let saved = || context(&definition, &records).map(|context| hidden.value(&context));
         Ok(told.map(|told| JournaledRun { saved: whole.then(saved).flatten(), ..told }))
     }
 
-    fn told(id: &RunId, definition: &Definition, records: &[Record], hidden: &Redaction) -> Option<JournaledRun> {
+    fn from_records(
+        id: &RunId,
+        definition: &Definition,
+        records: &[Record],
+        hidden: &Redaction,
+    ) -> Option<JournaledRun> {
         let run = Run::fold(records.iter().flat_map(|record| &record.changes))?;
         let led = |flow| definition.workflow.flow(flow).interface.is_none();
         if !run.is_over() && run.positions().iter().any(|(_, frame)| led(&frame.flow)) {
@@ -238,7 +243,8 @@ pub(super) async fn show_trace(output: Output, service: &Service, handle: RunId)
         output.remark("no node of a graph was executed in this run");
     } else {
         output.line(waterfall(&rows, width()).trim_end())?;
-        let kept = definition.and_then(|definition| JournaledRun::told(&handle, &definition, &records, &hidden));
+        let kept =
+            definition.and_then(|definition| JournaledRun::from_records(&handle, &definition, &records, &hidden));
         kept.map_or(Ok(()), |kept| kept.tell(output))?;
     }
     Ok(Exit::Done)

@@ -244,7 +244,7 @@ fn list(all: bool, output: Output, service: &Service) -> anyhow::Result<Exit> {
     let questions: Vec<&Question> = board.questions.values().filter(|q| all || q.answer.is_none()).collect();
     let tasks: Vec<&Item> = board.queue.values().filter(|item| all || item.progress.is_open()).collect();
     if output.is_json() {
-        let tasks: Vec<Value> = tasks.iter().map(|item| told(item, board.is_waiting(&item.task))).collect();
+        let tasks: Vec<Value> = tasks.iter().map(|item| item_json(item, board.is_waiting(&item.task))).collect();
         output.json(&json!({ "questions": questions, "tasks": tasks }))?;
         return Ok(Exit::Done);
     }
@@ -279,7 +279,7 @@ pub(super) fn stands(item: &Item, is_waiting: bool) -> String {
     word.to_owned()
 }
 
-pub(super) fn told(item: &Item, is_waiting: bool) -> Value {
+pub(super) fn item_json(item: &Item, is_waiting: bool) -> Value {
     json!({
         "task": item.task,
         "goal": item.goal,
@@ -293,7 +293,7 @@ fn next(output: Output, service: &Service) -> anyhow::Result<Exit> {
     complain(output, &block_on(Supervisor::of(service).remind_people())??);
     let next = block_on(Supervisor::of(service).next_task())??;
     match (&next, output.is_json()) {
-        (next, true) => output.json(&json!({ "task": next.as_ref().map(|item| told(item, false)) }))?,
+        (next, true) => output.json(&json!({ "task": next.as_ref().map(|item| item_json(item, false)) }))?,
         (Some(item), false) => output.line(format!("{}  {}", item.task, one_line(&item.goal)))?,
         (None, false) => output.remark("no task can be worked on now"),
     }

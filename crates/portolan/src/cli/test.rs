@@ -177,12 +177,12 @@ fn print_coverage(output: Output, coverage: &Coverage) -> anyhow::Result<()> {
     let (taken, all) = (coverage.taken(), coverage.edges.len());
     output.line(one_line(&format!("  {}: {taken} of {} taken", coverage.tool, counted(all, "edge"))))?;
     for edge in coverage.edges.iter().filter(|edge| !edge.taken) {
-        output.line(one_line(&format!("    never taken: {}", told(edge))))?;
+        output.line(one_line(&format!("    never taken: {}", edge_line(edge))))?;
     }
     Ok(())
 }
 
-fn told(edge: &EdgeTaken) -> String {
+fn edge_line(edge: &EdgeTaken) -> String {
     let when = edge.when.as_ref().map_or_else(String::new, |when| format!(" ({when})"));
     format!("line {}: {} → {}{when}", edge.line, edge.from, edge.to)
 }

@@ -468,7 +468,7 @@ fn trust_error(error: portolan_runtime::trust::TrustError) -> ServiceError {
 mod tests {
     use super::*;
 
-    fn told(argv: &[&str]) -> String {
+    fn masked_line(argv: &[&str]) -> String {
         let argv = argv.iter().map(|word| (*word).to_owned()).collect();
         let (flow, node) = (String::new(), String::new());
         line(&masked(&TrustedCommand { flow, node, check: "s".to_owned(), argv, timeout_seconds: 0 }))
@@ -476,13 +476,14 @@ mod tests {
 
     #[test]
     fn values_of_variables_and_headers_are_not_shown() {
-        let env = told(&["env", "TOKEN=s3cret", "B=${B}", "C=${C:-s3cret}", "--chdir=x", "npx", "--key=k"]);
+        let env = masked_line(&["env", "TOKEN=s3cret", "B=${B}", "C=${C:-s3cret}", "--chdir=x", "npx", "--key=k"]);
         assert_eq!(env, r#"server s: env "TOKEN=[redacted]" "B=${B}" "C=[redacted]" --chdir=x npx --key=k"#);
-        let web = told(&["https://u:s3cret@h/mcp?key=s3cret&v=${V}", "Authorization=Bearer ${T}", "X=Bearer s3cret"]);
+        let web =
+            masked_line(&["https://u:s3cret@h/mcp?key=s3cret&v=${V}", "Authorization=Bearer ${T}", "X=Bearer s3cret"]);
         assert_eq!(
             web,
             r#"server s: "https://[redacted]@h/mcp?key=[redacted]&v=${V}" "Authorization=Bearer ${T}" "X=[redacted]""#
         );
-        assert_eq!(told(&["npx", "A=b"]), "server s: npx A=b");
+        assert_eq!(masked_line(&["npx", "A=b"]), "server s: npx A=b");
     }
 }

@@ -40,7 +40,7 @@ fn story(host: Host, event: &str, stdin: &[u8]) -> String {
     let mut story = String::new();
     match read(host, event, stdin) {
         Ok(call) => {
-            let _ = writeln!(story, "{}\n", told(&call));
+            let _ = writeln!(story, "{}\n", call_text(&call));
             for (title, answer) in answers(call.stage) {
                 let _ = write!(story, "## {title}\n{}\n", drawn(&super::answer(host, event, &answer)));
             }
@@ -55,7 +55,7 @@ fn story(host: Host, event: &str, stdin: &[u8]) -> String {
     story.trim_end().to_owned() + "\n"
 }
 
-fn told(call: &Call) -> String {
+fn call_text(call: &Call) -> String {
     let mut told = format!("{:?} {}", call.stage, call.event);
     let mut field = |name: &str, value: &Option<String>| {
         if let Some(value) = value {

@@ -47,7 +47,7 @@ pub(super) fn tool(
     if is(names.other) {
         return Ok(Tool::Other);
     }
-    if let Some((server, tool)) = told_server(announcement).or_else(|| owned((names.mcp)(name)?)) {
+    if let Some((server, tool)) = server_and_tool(announcement).or_else(|| owned((names.mcp)(name)?)) {
         let does = mcp_tools::deed(&server, &tool, input).map(Box::new);
         return Ok(Tool::Mcp { server, tool, does });
     }
@@ -59,7 +59,7 @@ fn owned((server, tool): (&str, &str)) -> Option<(String, String)> {
 }
 
 /// Returns the server and its tool if the host states them separately: a tool's name may be split in several ways.
-fn told_server(announcement: &Map<String, Value>) -> Option<(String, String)> {
+fn server_and_tool(announcement: &Map<String, Value>) -> Option<(String, String)> {
     if let Some(context) = announcement.get("mcp_context") {
         return Some((context["server_name"].as_str()?.to_owned(), context["tool_name"].as_str()?.to_owned()));
     }

@@ -28,7 +28,7 @@ impl Refusal {
     }
 
     /// Returns the error as responses contain it.
-    pub(crate) fn told(&self) -> impl Serialize + use<> {
+    pub(crate) fn body(&self) -> impl Serialize + use<> {
         #[derive(Serialize)]
         struct RefusalBody {
             code: &'static str,
@@ -63,6 +63,6 @@ impl From<ServiceError> for Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let challenge = self.challenge.clone().map(|value| [(WWW_AUTHENTICATE, value)]);
-        (self.status, challenge.map(AppendHeaders), Json(json!({ "error": self.told() }))).into_response()
+        (self.status, challenge.map(AppendHeaders), Json(json!({ "error": self.body() }))).into_response()
     }
 }

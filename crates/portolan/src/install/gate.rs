@@ -82,13 +82,17 @@ pub(super) fn take(host: Host, key: &str, project: &Path, text: Option<&str>) ->
             Err(why) => notes.push(format!("`{}` stays where it is: {why}.", clip(&name))),
         }
     }
-    ensure!(!servers.is_empty(), "it has no server that could be moved behind the gate: add one first{}", said(&notes));
+    ensure!(
+        !servers.is_empty(),
+        "it has no server that could be moved behind the gate: add one first{}",
+        format_notes(&notes)
+    );
     let parts: Vec<Part> = originals.iter().map(|(name, value)| part(key, name, value)).collect();
     let rest = splice::cut(text, &parts, |_, _| true).map_err(anyhow::Error::msg)?;
     Ok(StrippedFile { text: rest, moved: MovedServers { before: text.to_owned(), servers: originals }, servers, notes })
 }
 
-fn said(notes: &[String]) -> String {
+fn format_notes(notes: &[String]) -> String {
     notes.iter().map(|note| format!("; {}", note.trim_end_matches('.'))).collect()
 }
 

@@ -64,7 +64,7 @@ impl News {
         self.add(|_| Node { count: (ended.index + 1) as f64, total: None, said: Some(said) });
     }
 
-    fn heard(&self, heard: &CheckOutput<'_>) {
+    fn add_check_output(&self, heard: &CheckOutput<'_>) {
         let said = match heard.line {
             None => format!("checking: {}", heard.check),
             Some(line) => format!("{}: {line}", heard.check),
@@ -118,7 +118,7 @@ impl Progress {
     /// Returns the listener of the checks.
     pub(super) fn listener(&self) -> Listener {
         let news = Arc::clone(&self.news);
-        Listener::new(move |heard| news.heard(heard))
+        Listener::new(move |heard| news.add_check_output(heard))
     }
 
     /// Returns the listener of a server's request, whose progress is passed on as the server reports it.
@@ -130,7 +130,7 @@ impl Progress {
     }
 
     /// Notifies the client during the run. All notifications are written before this returns.
-    pub(super) async fn told_during<T>(&self, running: impl Future<Output = T>, peer: &Peer<RoleServer>) -> T {
+    pub(super) async fn notify_during<T>(&self, running: impl Future<Output = T>, peer: &Peer<RoleServer>) -> T {
         let run = async {
             let finished = running.await;
             self.news.close();
@@ -181,17 +181,17 @@ pub(super) async fn act(
     caller: &Caller,
     context: &RequestContext<RoleServer>,
 ) -> Result<View, ServiceError> {
-    heard(context, |listener| async move { service.act_heard(wanted, act, caller, &listener).await }).await
+    run_with_progress(context, |listener| async move { service.act_heard(wanted, act, caller, &listener).await }).await
 }
 
 /// Runs something that performs checks, and notifies the client if it has asked for progress.
-pub(super) async fn heard<T, F: Future<Output = T>>(
+pub(super) async fn run_with_progress<T, F: Future<Output = T>>(
     context: &RequestContext<RoleServer>,
     running: impl FnOnce(Listener) -> F,
 ) -> T {
     // Boxed: it is in the state of every call, which is moved several times before it is first polled.
     let Some(progress) = Progress::wanted(context) else { return Box::pin(running(Listener::default())).await };
-    progress.told_during(Box::pin(running(progress.listener())), &context.peer).await
+    progress.notify_during(Box::pin(running(progress.listener())), &context.peer).await
 }
 
 #[cfg(test)]

@@ -79,5 +79,5 @@ pub(super) async fn answer(
     let outputs = given.set.filter(|set| !set.is_empty()).map(|set| Arc::new(Value::Object(set)));
     let report = Report { outcome: Outcome::from(given.outcome), note: given.note, outputs };
     studio.service.act(&request, &Act::Report(report), &caller).await?;
-    studio.told(&run).await
+    studio.run_json(&run).await
 }

@@ -125,7 +125,7 @@ impl Studio {
     }
 
     /// Returns a call as a person reads it. `passkeys` tells whether a passkey may confirm something here.
-    pub(super) fn told_call(&self, call: &ParkedCall, passkeys: bool) -> WaitingCall {
+    pub(super) fn waiting_call(&self, call: &ParkedCall, passkeys: bool) -> WaitingCall {
         let arguments = shown(call);
         let command = |word| call_command_anywhere(self.service.project(), word, &call.token);
         WaitingCall {

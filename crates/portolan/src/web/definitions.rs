@@ -164,7 +164,7 @@ fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
         source: sketch.origin.word(),
         writable: sketch.origin == Origin::Project && studio.may_change().is_ok(),
         revision,
-        files: told_files(library, texts),
+        files: file_texts(library, texts),
         roots: roots.collect(),
         editable: editing.is_some(),
         palette: editing.map_or(&[], |editing| editing.kinds),
@@ -180,7 +180,7 @@ fn with_plain_ends(files: Vec<NamedText>) -> Vec<NamedText> {
     files.into_iter().map(|(name, text)| (name, text.map(|text| text.replace("\r\n", "\n")))).collect()
 }
 
-fn told_files(library: &Library, files: Vec<NamedText>) -> Vec<FileText> {
+fn file_texts(library: &Library, files: Vec<NamedText>) -> Vec<FileText> {
     let told = |(name, text): NamedText| {
         let language = language(&name, text.as_deref().unwrap_or_default());
         FileText { name: shown_name(library, &name), text, language }
@@ -350,7 +350,7 @@ pub(super) async fn edit(
         let after = library.sketch(&id, Some(files.clone()))?;
         let root = root.filter(|root| after.graphs.contains_key(*root));
         let checked = checked(library, &after, &files, root, &folds, begun);
-        Ok(EditResponse { files: told_files(library, files), select: done.select, checked })
+        Ok(EditResponse { files: file_texts(library, files), select: done.select, checked })
     });
     Ok(Json(told.await.map_err(broken)??))
 }
@@ -439,7 +439,7 @@ pub(super) async fn write(
         }
         SaveResult::Changed(now) => {
             let there = now.files.into_iter().map(|(name, text)| (name, Some(text))).collect();
-            let files = told_files(library, with_plain_ends(there));
+            let files = file_texts(library, with_plain_ends(there));
             let message = "somebody else has changed it in the meantime, and their version was kept";
             let error =
                 json!({ "code": "changed", "message": message, "help": "compare both versions, and save again" });

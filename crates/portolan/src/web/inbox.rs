@@ -103,8 +103,8 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let asked: Vec<WaitingQuestion> = waiting.into_iter().map(told).collect();
     // Calls that cannot be read must not hide the questions.
     let (calls, unread) = match studio.waiting_calls().await {
-        Ok(calls) => (calls.iter().map(|call| studio.told_call(call, passkeys)).collect(), None),
-        Err(refusal) => (Vec::new(), Some(refusal.told())),
+        Ok(calls) => (calls.iter().map(|call| studio.waiting_call(call, passkeys)).collect(), None),
+        Err(refusal) => (Vec::new(), Some(refusal.body())),
     };
     let requests = studio.requests().await;
     Ok(Json(json!({ "questions": asked, "calls": calls, "requests": requests, "unread": unread })))
@@ -219,7 +219,7 @@ impl Ways<'_> {
                 Some("The work is attempted again, with a full budget of retries.".to_owned())
             }
             Act::Answer { means: Meaning::GiveUp, .. } => Some("The step has failed permanently.".to_owned()),
-            _ => offer.outcome().and_then(|outcome| self.consequences.get(outcome)).map(said),
+            _ => offer.outcome().and_then(|outcome| self.consequences.get(outcome)).map(describe_consequence),
         };
         Choice { outcome, title, meaning }
     }
@@ -235,7 +235,7 @@ impl Ways<'_> {
     }
 }
 
-fn said(consequence: &Consequence) -> String {
+fn describe_consequence(consequence: &Consequence) -> String {
     match consequence {
         Consequence::Continues(names) => format!("The run continues at {}.", names.join(" and ")),
         Consequence::Ends(name) => format!("The run ends at {name}."),

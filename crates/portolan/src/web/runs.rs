@@ -85,12 +85,12 @@ struct DefinitionRef {
 
 /// Returns one run.
 pub(super) async fn one(State(studio): State<Arc<Studio>>, InPath(run): InPath<String>) -> Answer<Value> {
-    studio.told(&run).await
+    studio.run_json(&run).await
 }
 
 impl Studio {
     /// Returns a run as the page shows it.
-    pub(super) async fn told(&self, run: &str) -> Answer<Value> {
+    pub(super) async fn run_json(&self, run: &str) -> Answer<Value> {
         let address = address(run)?;
         // Read before the view, so that the view has the records of a drive that has ended.
         let driven = self.driven(run);

@@ -23,7 +23,7 @@ pub(crate) struct TaskSituation {
 }
 
 /// Returns the situation of a view for Navigator's clients.
-pub(crate) fn told(view: &View) -> TaskSituation {
+pub(crate) fn task_situation(view: &View) -> TaskSituation {
     let situation = &view.situation;
     TaskSituation {
         state: situation.state,
@@ -35,7 +35,7 @@ pub(crate) fn told(view: &View) -> TaskSituation {
 
 /// Returns the situations of the runs that decided about a refused call, for the agent that made it.
 pub(crate) fn of_runs(views: &[View]) -> String {
-    let each = views.iter().map(|view| format!("Run `{}`:\n{}", view.address, told(view).message));
+    let each = views.iter().map(|view| format!("Run `{}`:\n{}", view.address, task_situation(view).message));
     each.collect::<Vec<_>>().join("\n\n")
 }
 

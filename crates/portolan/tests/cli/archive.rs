@@ -19,7 +19,7 @@ fn text(project: &Project, file: &str) -> String {
 }
 
 /// What a store says of its runs, in text that two stores can be compared by.
-fn said_of_runs(project: &Project, store: &str, runs: &[&str]) -> String {
+fn runs_text(project: &Project, store: &str, runs: &[&str]) -> String {
     let mut said = project.says(&format!("runs list --all --store {store}"));
     for run in runs {
         said += &project.says(&format!("runs events {run} --format json --store {store}"));
@@ -57,7 +57,7 @@ fn runs_move_from_one_store_to_another_and_an_import_can_be_repeated() {
     .assert_eq(&project.says("store verify --store other.db"));
     let runs: Vec<&str> =
         listed["runs"].as_array().into_iter().flatten().filter_map(|run| run["run"].as_str()).collect();
-    let [here, there] = [".portolan/runs.db", "other.db"].map(|store| said_of_runs(&project, store, &runs));
+    let [here, there] = [".portolan/runs.db", "other.db"].map(|store| runs_text(&project, store, &runs));
     assert!(here.contains("\"records\": [") && here == there, "{here}\n{there}");
 }
 
@@ -360,7 +360,7 @@ fn an_agent_imports_and_deletes_nothing() {
     project.says("store export runs.jsonl");
     let says = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();
-        project.told(&project.command(&words).env("CLAUDECODE", "1").output().expect("the binary starts"))
+        project.output_text(&project.command(&words).env("CLAUDECODE", "1").output().expect("the binary starts"))
     };
     let mut all = String::new();
     for line in ["store import runs.jsonl --store other.db", "runs prune --older-than 90d", "store verify"] {

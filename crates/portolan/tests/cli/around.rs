@@ -9,7 +9,7 @@ fn in_folder(project: &Project, folder: &str, words: &[&str]) -> String {
     std::fs::create_dir_all(&folder).expect("a folder");
     let mut command = project.command(words);
     command.current_dir(folder);
-    project.told(&command.output().expect("the binary starts"))
+    project.output_text(&command.output().expect("the binary starts"))
 }
 
 fn git(project: &Project, words: &[&str]) {

@@ -21,7 +21,7 @@ fn answers(project: &Project, words: &[&str], requests: &[Value]) -> Vec<Value> 
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     server.stdin.take().expect("it is piped").write_all(text.as_bytes()).expect("it reads");
     let output = server.wait_with_output().expect("it ends with its input");
-    assert!(output.status.success(), "{}", project.told(&output));
+    assert!(output.status.success(), "{}", project.output_text(&output));
     let answers = String::from_utf8(output.stdout).expect("text");
     answers.lines().skip(1).map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }

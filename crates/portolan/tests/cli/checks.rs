@@ -148,7 +148,7 @@ fn at_once(project: &Project, pair: &Pair, lines: [&str; 2]) -> [String; 2] {
     pair.begun(1);
     let second = run();
     pair.begun(2);
-    let told = |child: Child| project.told(&child.wait_with_output().expect("it ends"));
+    let told = |child: Child| project.output_text(&child.wait_with_output().expect("it ends"));
     pair.go(2, lines[1]);
     let second = told(second);
     pair.go(1, lines[0]);

@@ -68,7 +68,7 @@ fn data_may_come_from_standard_input() {
         "two"
         exit: 0
     "#]]
-    .assert_eq(&project.told(&child.wait_with_output().expect("it ends")));
+    .assert_eq(&project.output_text(&child.wait_with_output().expect("it ends")));
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn a_fork_that_cannot_be_is_refused_with_the_reason_and_leaves_no_run() {
         stderr: help: a person must run the command in a terminal that was not opened by an agent's program
         exit: 2
     "#]]
-    .assert_eq(&project.told(&output));
+    .assert_eq(&project.output_text(&output));
     let listed = project.says("runs list --all");
     assert_eq!(listed.lines().count(), 2, "no other run has begun: {listed}");
 }

@@ -72,7 +72,7 @@ impl Repository {
         let path =
             format!("{}:{}", gh.parent().expect("a folder").display(), std::env::var("PATH").expect("it is set"));
         let mut command = self.0.command(&["merge-gate", "--base", "main", "--head", "work", "--pr", "7"]);
-        self.0.told(&command.env("PATH", path).output().expect("the binary starts"))
+        self.0.output_text(&command.env("PATH", path).output().expect("the binary starts"))
     }
 
     fn head(&self) -> String {

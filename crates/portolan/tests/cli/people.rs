@@ -89,7 +89,7 @@ fn alike(command: &mut Command, other: &Command) {
 }
 
 fn settled(project: &Project, output: &Output) -> String {
-    let told = project.told(output);
+    let told = project.output_text(output);
     told.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
 }
 
@@ -200,7 +200,7 @@ fn another_folder_for_what_is_remembered_leaves_no_host_behind() {
     shell.args(["-c", "PORTOLAN_DATA_DIR=\"$0\" \"$@\"; exit $?"]).arg(project.person().with_file_name("elsewhere"));
     shell.arg(own.get_program()).args(own.get_args()).current_dir(project.path());
     alike(&mut shell, &own);
-    let told = project.told(&shell.output().expect("it starts"));
+    let told = project.output_text(&shell.output().expect("it starts"));
     assert!(told.contains("started from within `claude-code`") && told.ends_with("exit: 2\n"), "{told}");
 }
 
@@ -234,7 +234,7 @@ fn what_a_host_gives_to_its_shell_makes_it_no_person() {
         stderr: help: a person must run the command in a terminal that was not opened by an agent's program
         exit: 2
     "#]]
-    .assert_eq(&project.told(&command.env("GEMINI_CLI", "1").output().expect("it starts")));
+    .assert_eq(&project.output_text(&command.env("GEMINI_CLI", "1").output().expect("it starts")));
     assert!(project.says("trust .flow/workflows/release.json").ends_with("exit: 0\n"));
 }
 

@@ -22,7 +22,7 @@ fn says_read_only(project: &Project, line: &str) -> Option<String> {
     let output = inside.output().ok()?;
     let refused = String::from_utf8_lossy(&output.stderr);
     let cannot = ["unshare:", "mount:"].iter().any(|who| refused.contains(who));
-    (!cannot).then(|| project.told(&output))
+    (!cannot).then(|| project.output_text(&output))
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn says_with(project: &Project, line: &str, input: &str) -> String {
     let mut child = command.spawn().expect("the binary starts");
     // What is refused at once reads nothing.
     let _ = child.stdin.take().expect("it is piped").write_all(input.as_bytes());
-    project.told(&child.wait_with_output().expect("it ends"))
+    project.output_text(&child.wait_with_output().expect("it ends"))
 }
 
 #[test]
@@ -539,7 +539,7 @@ fn an_interrupt_stops_the_run_and_ends_its_servers() {
         let began = std::time::Instant::now();
         let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill");
         assert!(sent.success());
-        let told = project.told(&child.wait_with_output().expect("it ends"));
+        let told = project.output_text(&child.wait_with_output().expect("it ends"));
         assert_eq!(told, "stderr: error: the run was stopped\nexit: 1\n", "{signal}");
         assert!(began.elapsed().as_millis() < 3500, "{signal}: {} ms", began.elapsed().as_millis());
         let mut rest = Vec::new();

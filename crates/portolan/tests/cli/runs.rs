@@ -335,7 +335,7 @@ fn a_person_has_a_run_begin_further_on() {
         stderr: error: only a person may start a run at a later step, and `CLAUDECODE` is set, which Claude Code does for its agent
         stderr: help: a person must run the command in a terminal that was not opened by an agent's program
         exit: 2
-    "#]].assert_eq(&project.told(&output));
+    "#]].assert_eq(&project.output_text(&output));
 }
 
 #[test]

@@ -453,7 +453,7 @@ fn an_agent_issues_no_tokens() {
     for line in ["token new own --scope person --file tokens.txt", "token remove ci --file tokens.txt"] {
         let words: Vec<&str> = line.split(' ').collect();
         let output = project.command(&words).env("CLAUDECODE", "1").output().expect("the binary starts");
-        let _written = writeln!(all, "$ {line}\n{}", project.told(&output));
+        let _written = writeln!(all, "$ {line}\n{}", project.output_text(&output));
     }
     expect![[r#"
         $ token new own --scope person --file tokens.txt

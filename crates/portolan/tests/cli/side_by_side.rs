@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use expect_test::expect;
 
 use crate::provider::{FakeProvider, Turn};
-use crate::states::{newest, told};
+use crate::states::{newest, run_output};
 use crate::support::Project;
 
 const ARTICLE: &str = r#"
@@ -83,7 +83,7 @@ fn a_branch_that_waits_goes_on_where_no_other_does() {
         `portolan runs resume <run>` with one of `--accept`, `--go-on`, `--answer ADVICE`, `--give-up` continues it
         exit: 4
     "#]]
-    .assert_eq(&told(&project, &run, "runs show RUN"));
+    .assert_eq(&run_output(&project, &run, "runs show RUN"));
     project.write("more.yaml", "- {for: write, text: one}\n");
     expect![[r#"
         "one"
@@ -95,7 +95,7 @@ fn a_branch_that_waits_goes_on_where_no_other_does() {
         stderr: 5 model calls, tokens unknown, cost unknown
         exit: 0
     "#]]
-    .assert_eq(&told(&project, &run, "runs resume RUN --accept --model scripted:more.yaml"));
+    .assert_eq(&run_output(&project, &run, "runs resume RUN --accept --model scripted:more.yaml"));
 }
 
 #[test]
@@ -120,19 +120,19 @@ fn of_two_branches_that_wait_one_is_named() {
 
         `portolan runs resume <run>` with one of `--accept`, `--go-on`, `--answer ADVICE`, `--give-up`, and with `--branch`, continues it
         exit: 4
-    "#]].assert_eq(&told(&project, &run, "runs show RUN"));
+    "#]].assert_eq(&run_output(&project, &run, "runs show RUN"));
     expect![[r#"
         stderr: error: 2 branches wait
         stderr: help: choose one with `--branch`: `a` and `b`
         exit: 2
     "#]]
-    .assert_eq(&told(&project, &run, "runs resume RUN --accept"));
+    .assert_eq(&run_output(&project, &run, "runs resume RUN --accept"));
     expect![[r#"
         stderr: error: no branch `c` is waiting
         stderr: help: those are `a` and `b`
         exit: 2
     "#]]
-    .assert_eq(&told(&project, &run, "runs resume RUN --accept --branch c"));
+    .assert_eq(&run_output(&project, &run, "runs resume RUN --accept --branch c"));
     expect![[r#"
         stderr:   b/b: ✗ n  `len(output) > 3` does not hold
         stderr: ✓ b/b  accepted as it is; 2 model calls, tokens unknown, cost unknown
@@ -140,12 +140,12 @@ fn of_two_branches_that_wait_one_is_named() {
         stderr: run <run> waits at `a`; `portolan runs show <run>` says for whom
         exit: 4
     "#]]
-    .assert_eq(&told(&project, &run, "runs resume RUN --accept --branch b --model scripted:answers.yaml"));
+    .assert_eq(&run_output(&project, &run, "runs resume RUN --accept --branch b --model scripted:answers.yaml"));
     expect![[r#"
         stderr: error: `a` failed (given-up): `a` was given up: no attempts are left; a person decides
         exit: 1
     "#]]
-    .assert_eq(&told(&project, &run, "runs resume RUN --give-up --branch a --model scripted:answers.yaml"));
+    .assert_eq(&run_output(&project, &run, "runs resume RUN --give-up --branch a --model scripted:answers.yaml"));
 }
 
 const GRAPH: &str = r#"

@@ -28,7 +28,7 @@ fn project(answers: &str) -> Project {
 }
 
 /// What is said, without the run's handle.
-pub(crate) fn told(project: &Project, run: &str, line: &str) -> String {
+pub(crate) fn run_output(project: &Project, run: &str, line: &str) -> String {
     project.says(&line.replace("RUN", run)).replace(run, "<run>")
 }
 
@@ -80,7 +80,7 @@ fn a_state_that_waits_says_for_what_and_goes_on_as_it_is_told() {
         `portolan runs resume <run>` with one of `--accept`, `--go-on`, `--answer ADVICE`, `--give-up` continues it
         exit: 4
     "#]]
-    .assert_eq(&told(&project, &run, "runs show RUN"));
+    .assert_eq(&run_output(&project, &run, "runs show RUN"));
     project.write("more.yaml", "- text: Bye\n");
     expect![[r#"
         "Bye"
@@ -91,7 +91,7 @@ fn a_state_that_waits_says_for_what_and_goes_on_as_it_is_told() {
         stderr: 3 model calls, tokens unknown, cost unknown
         exit: 0
     "#]]
-    .assert_eq(&told(&project, &run, "runs resume RUN --accept --model scripted:more.yaml"));
+    .assert_eq(&run_output(&project, &run, "runs resume RUN --accept --model scripted:more.yaml"));
 }
 
 #[test]
@@ -106,8 +106,8 @@ fn a_model_that_cannot_be_had_is_told_before_anything_begins() {
     let waits = project.says("run w.yaml");
     assert!(waits.ends_with("exit: 4\n"), "{waits}");
     let run = newest(&project);
-    assert!(told(&project, &run, "runs show RUN").contains("no model is set for `draft`"));
-    assert!(told(&project, &run, "runs resume RUN --give-up").contains("was given up"));
+    assert!(run_output(&project, &run, "runs show RUN").contains("no model is set for `draft`"));
+    assert!(run_output(&project, &run, "runs resume RUN --give-up").contains("was given up"));
 }
 
 #[test]
@@ -178,10 +178,10 @@ fn what_a_workflow_uses_up_as_a_tool_counts_and_at_the_limit_it_waits_for_a_pers
     let stops = "‖ call-0-0/two  waits: the run has used 2 of 2 `model_calls`";
     assert!(said.contains(stops) && said.ends_with("exit: 4\n"), "{said}");
     let run = newest(&project);
-    assert!(told(&project, &run, "runs show RUN").contains("the run has used 2 of 2 `model_calls`"));
+    assert!(run_output(&project, &run, "runs show RUN").contains("the run has used 2 of 2 `model_calls`"));
     // Another process goes on inside of the tool: what the model has asked for is not asked for again.
     project.write("answers.yaml", "- {for: two, text: b}\n- {for: ask, text: It is b}\n");
-    let said = told(&project, &run, "runs resume RUN --go-on --model scripted:answers.yaml");
+    let said = run_output(&project, &run, "runs resume RUN --go-on --model scripted:answers.yaml");
     assert!(said.starts_with("\"It is b\"\n") && said.ends_with("exit: 0\n"), "{said}");
 }
 

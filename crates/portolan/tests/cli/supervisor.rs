@@ -35,7 +35,7 @@ fn says(project: &Project, program: &str, script: &str, line: &str) -> String {
     assert!(shell.wait().expect("it ends").success());
     let path = format!("{}:{}", folder.display(), std::env::var("PATH").expect("it is set"));
     let words: Vec<&str> = line.split_whitespace().collect();
-    project.told(&project.command(&words).env("PATH", path).output().expect("the binary starts"))
+    project.output_text(&project.command(&words).env("PATH", path).output().expect("the binary starts"))
 }
 
 fn json(text: &str) -> serde_json::Value {

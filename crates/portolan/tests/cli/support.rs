@@ -129,11 +129,11 @@ impl Project {
     }
 
     pub(crate) fn says_to(&self, words: &[&str]) -> String {
-        self.told(&self.command(words).output().expect("the binary starts"))
+        self.output_text(&self.command(words).output().expect("the binary starts"))
     }
 
     /// Standard output, standard error and exit code, with what differs each time replaced.
-    pub(crate) fn told(&self, output: &Output) -> String {
+    pub(crate) fn output_text(&self, output: &Output) -> String {
         let mut told = String::from_utf8_lossy(&output.stdout).into_owned();
         let said = String::from_utf8_lossy(&output.stderr);
         for line in said.lines() {

@@ -31,7 +31,7 @@ impl Machine {
     }
 
     fn says(&self, line: &str) -> String {
-        self.project.told(&self.command(line).output().expect("the binary starts"))
+        self.project.output_text(&self.command(line).output().expect("the binary starts"))
     }
 
     /// Begins a run as an agent of this machine would, and reports its first work.

@@ -69,7 +69,7 @@ fn the_last_span_is_sent_before_the_command_is_over() {
     command.env("OTEL_BSP_SCHEDULE_DELAY", "3600000");
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{}", collector.address));
     let output = command.output().expect("the binary starts");
-    assert!(output.status.success(), "{}", project.told(&output));
+    assert!(output.status.success(), "{}", project.output_text(&output));
     let taken = collector.taken();
     assert!(taken.iter().all(|(path, _)| path == "/v1/traces"), "{taken:?}");
     let bodies: Vec<u8> = taken.into_iter().flat_map(|(_, body)| body).collect();

@@ -197,14 +197,14 @@ fn confirmed(args: &OverrideArgs, act: &str, service: &Service) -> anyhow::Resul
 fn ticked(output: Output, tick: Result<Tick, ServiceError>) -> anyhow::Result<Exit> {
     check_progress::rub_out(output);
     let tick = tick?;
-    match told(output, &tick) {
+    match print_tick(output, &tick) {
         // A reader that closed the pipe has read enough. The exit code still has the result.
         Err(error) if !is_broken_pipe(&error) => Err(error),
         _ => Ok(if tick.advanced { Exit::Done } else { Exit::Failed }),
     }
 }
 
-fn told(output: Output, tick: &Tick) -> anyhow::Result<()> {
+fn print_tick(output: Output, tick: &Tick) -> anyhow::Result<()> {
     if output.is_json() {
         return output.json(tick);
     }

@@ -39,7 +39,7 @@ pub(super) fn get(server: &Server, mut arguments: Arguments) -> Result<CallToolR
         None => &whole.graphs[..],
     };
     view.has_all_nodes(graphs)?;
-    Ok(answers::done(view.told(&whole, graphs)))
+    Ok(answers::done(view.definition_json(&whole, graphs)))
 }
 
 fn parts(show: Option<Vec<String>>) -> Result<Vec<String>, ServiceError> {
@@ -80,7 +80,7 @@ impl View {
         }
     }
 
-    fn told(&self, whole: &Whole, graphs: &[Graph]) -> Value {
+    fn definition_json(&self, whole: &Whole, graphs: &[Graph]) -> Value {
         let mut told = json!({
             "file": &*whole.source.name,
             "format": whole.dialect.map(|dialect| dialect.name),
@@ -125,13 +125,13 @@ impl View {
             let edges = graph.edges.iter().zip(edge_names(graph));
             let edges =
                 edges.filter(|(edge, _)| [&edge.from, &edge.to].iter().any(|end| self.wants(end.value.as_str())));
-            told["edges"] = edges.map(|(edge, name)| edge_told(edge, &name)).collect();
+            told["edges"] = edges.map(|(edge, name)| edge_json(edge, &name)).collect();
         }
         told
     }
 }
 
-fn edge_told(edge: &Edge, name: &str) -> Value {
+fn edge_json(edge: &Edge, name: &str) -> Value {
     let mut told = json!({ "edge": name });
     if let Trigger::When(guard) = &edge.on {
         told["when"] = json!(guard.value.text());
@@ -178,10 +178,10 @@ pub(super) async fn edit(server: &Server, mut arguments: Arguments) -> Result<Ca
     };
     let wanted = Edit { revision, graph, operations, is_trial };
     let edited = server.author.edit(server.service.library(), &wanted).await?;
-    Ok(told(&edited, is_trial))
+    Ok(edit_result(&edited, is_trial))
 }
 
-fn told(edited: &EditResult, is_trial: bool) -> CallToolResult {
+fn edit_result(edited: &EditResult, is_trial: bool) -> CallToolResult {
     let mut message = match (edited.files.is_empty(), is_trial) {
         (true, _) => "the edit changes nothing",
         (false, true) => "the edit is possible; nothing was written",

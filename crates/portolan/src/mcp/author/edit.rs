@@ -54,7 +54,7 @@ pub(super) async fn add(server: &Server, mut arguments: Arguments) -> Result<Cal
     arguments.finish()?;
     tool.shift_remove(REVISION);
     let written = write(server, Change::Add(Value::Object(tool)), None).await?;
-    Ok(told(&written, "added"))
+    Ok(change_result(&written, "added"))
 }
 
 pub(super) async fn update(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
@@ -64,7 +64,7 @@ pub(super) async fn update(server: &Server, mut arguments: Arguments) -> Result<
     arguments.finish()?;
     let revision = revision.or(revision_in(&mut tool)?);
     let written = write(server, Change::Update(name, Value::Object(tool)), revision.as_deref()).await?;
-    Ok(told(&written, "updated"))
+    Ok(change_result(&written, "updated"))
 }
 
 pub(super) async fn delete(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
@@ -72,7 +72,7 @@ pub(super) async fn delete(server: &Server, mut arguments: Arguments) -> Result<
     let revision = arguments.string(REVISION);
     arguments.finish()?;
     let written = write(server, Change::Delete(name), revision.as_deref()).await?;
-    Ok(told(&written, "deleted"))
+    Ok(change_result(&written, "deleted"))
 }
 
 /// Takes the revision out of a definition that a client has read and sends back.
@@ -92,7 +92,7 @@ async fn write(server: &Server, change: Change, revision: Option<&str>) -> Resul
     server.author.write(server.service.library(), change, revision).await
 }
 
-fn told(written: &AppliedChange, done: &str) -> CallToolResult {
+fn change_result(written: &AppliedChange, done: &str) -> CallToolResult {
     let mut message = format!("Tool `{}` {done}", written.name);
     if !written.sound {
         message.push_str("; the file has other faults, and is not served until they are fixed");

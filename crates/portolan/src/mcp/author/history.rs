@@ -45,7 +45,7 @@ impl History {
     }
 
     /// Takes the members of an answer with the history.
-    pub(super) fn told(&self) -> Map<String, Value> {
+    pub(super) fn take_members(&self) -> Map<String, Value> {
         let told = std::mem::take(&mut *self.lock());
         let mut members = Map::new();
         members.insert("executionHistory".to_owned(), Value::Array(told.rows.into()));

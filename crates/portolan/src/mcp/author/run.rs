@@ -66,17 +66,18 @@ pub(super) async fn graph(
         Outcome::Done(output) => {
             let mut told = Map::new();
             told.insert("result".to_owned(), output.map_or(Value::Null, Arc::unwrap_or_clone));
-            told.extend(history.told());
+            told.extend(history.take_members());
             answers::done(Value::Object(told))
         }
-        Outcome::Failed(fault) => answers::failed(failure(&hidden.fault(&fault)), history.told()),
-        Outcome::Cancelled => {
-            answers::failed(answers::error_of("cancelled", "the run was cancelled", "run it again"), history.told())
-        }
+        Outcome::Failed(fault) => answers::failed(failure(&hidden.fault(&fault)), history.take_members()),
+        Outcome::Cancelled => answers::failed(
+            answers::error_of("cancelled", "the run was cancelled", "run it again"),
+            history.take_members(),
+        ),
         Outcome::Waiting { node, .. } => {
             let message = format!("`{node}` waits for an agent or a person, which this run cannot do");
             let help = "run it with `portolan run --durable`";
-            answers::failed(answers::error_of("waiting", &message, help), history.told())
+            answers::failed(answers::error_of("waiting", &message, help), history.take_members())
         }
     })
 }

@@ -36,13 +36,13 @@ pub(super) async fn call(request: &CallToolRequestParams, context: &RequestConte
                 log(context, text).await;
                 sleep(Duration::from_millis(50)).await;
             }
-            Ok(said("logged"))
+            Ok(text_result("logged"))
         }
         "test_logging_tool" => {
             if context.meta.log_level().is_some() {
                 log(context, "logged").await;
             }
-            Ok(said("logged"))
+            Ok(text_result("logged"))
         }
         "test_sampling" => sample(given("prompt"), context).await,
         "test_elicitation" => elicit("User response", given("message"), &user_schema(), context).await,
@@ -53,15 +53,15 @@ pub(super) async fn call(request: &CallToolRequestParams, context: &RequestConte
             elicit("Elicitation completed", "Choose the values", &enums_schema(), context).await
         }
         "test_missing_capability" => match has_sampling(context) {
-            true => Ok(said("the client offers a model")),
+            true => Ok(text_result("the client offers a model")),
             false => Err(ErrorData::missing_required_client_capability(sampling())),
         },
-        "test_streaming_elicitation" => Ok(said("nothing to ask")),
+        "test_streaming_elicitation" => Ok(text_result("nothing to ask")),
         _ => return None,
     })
 }
 
-fn said(text: impl Into<String>) -> CallToolResult {
+fn text_result(text: impl Into<String>) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
@@ -92,7 +92,7 @@ async fn sample(prompt: &str, context: &RequestContext<RoleServer>) -> Answer {
     let answer = context.peer.create_message(wanted).await.map_err(broken)?;
     let answer = serde_json::to_value(&answer).unwrap_or_default();
     let text = answer["content"]["text"].as_str().or(answer["content"][0]["text"].as_str());
-    Ok(said(format!("LLM response: {}", text.unwrap_or_default())))
+    Ok(text_result(format!("LLM response: {}", text.unwrap_or_default())))
 }
 
 async fn elicit(begin: &str, message: &str, schema: &Value, context: &RequestContext<RoleServer>) -> Answer {
@@ -103,7 +103,7 @@ async fn elicit(begin: &str, message: &str, schema: &Value, context: &RequestCon
     let answer = context.peer.create_elicitation(form).await.map_err(broken)?;
     let answer = serde_json::to_value(&answer).unwrap_or_default();
     let action = answer["action"].as_str().unwrap_or_default();
-    Ok(said(format!("{begin}: action={action}, content={}", answer["content"])))
+    Ok(text_result(format!("{begin}: action={action}, content={}", answer["content"])))
 }
 
 fn is_stateless(context: &RequestContext<RoleServer>) -> bool {

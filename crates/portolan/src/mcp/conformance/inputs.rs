@@ -79,7 +79,7 @@ fn required(requests: Requests, state: Option<String>) -> Result<InputRequiredRe
     Ok(InputRequiredResult::new(Some(all), state))
 }
 
-fn said(text: impl Into<String>) -> Answer {
+fn text_answer(text: impl Into<String>) -> Answer {
     Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
 }
 
@@ -101,27 +101,27 @@ pub(super) fn call(
     let stated = |requests: Requests| required(requests, Some(states.hand_out())).map(Into::into);
     Some(match request.name.as_ref() {
         "test_input_required_result_elicitation" => match given("user_name") {
-            Some(answer) => said(format!("Hello, {}!", answer["content"]["name"].as_str().unwrap_or_default())),
+            Some(answer) => text_answer(format!("Hello, {}!", answer["content"]["name"].as_str().unwrap_or_default())),
             None => once(vec![("user_name", form("What is your name?", "name", "string"))]),
         },
         "test_input_required_result_sampling" => match given("capital_question") {
-            Some(answer) => said(answer["content"]["text"].as_str().unwrap_or("no text")),
+            Some(answer) => text_answer(answer["content"]["text"].as_str().unwrap_or("no text")),
             None => once(vec![("capital_question", sample("What is the capital of France?", 100))]),
         },
         "test_input_required_result_list_roots" => match given("client_roots") {
-            Some(answer) => said(answer["roots"].to_string()),
+            Some(answer) => text_answer(answer["roots"].to_string()),
             None => once(vec![("client_roots", roots())]),
         },
         "test_input_required_result_request_state" | "test_input_required_result_tampered_state" => {
             match given("confirm") {
-                Some(_) => states.take(state).and_then(|()| said("state-ok")),
+                Some(_) => states.take(state).and_then(|()| text_answer("state-ok")),
                 None => stated(vec![("confirm", form("Please confirm", "ok", "boolean"))]),
             }
         }
         "test_input_required_result_multiple_inputs" => {
             let keys = ["user_name", "greeting", "client_roots"];
             match keys.iter().all(|key| given(key).is_some()) {
-                true => states.take(state).and_then(|()| said("all inputs are here")),
+                true => states.take(state).and_then(|()| text_answer("all inputs are here")),
                 false => stated(vec![
                     ("user_name", form("What is your name?", "name", "string")),
                     ("greeting", sample("Generate a greeting", 50)),
@@ -130,14 +130,14 @@ pub(super) fn call(
             }
         }
         "test_input_required_result_multi_round" => match (given("step1"), given("step2")) {
-            (_, Some(_)) => states.take(state).and_then(|()| said("both steps are done")),
+            (_, Some(_)) => states.take(state).and_then(|()| text_answer("both steps are done")),
             (Some(_), None) => states.take(state).and_then(|()| {
                 stated(vec![("step2", form("Step 2: What is your favorite color?", "color", "string"))])
             }),
             (None, None) => stated(vec![("step1", form("Step 1: What is your name?", "name", "string"))]),
         },
         "test_input_required_result_capabilities" => match responses {
-            Some(_) => said("the inputs are here"),
+            Some(_) => text_answer("the inputs are here"),
             None => offered(context),
         },
         _ => return None,
@@ -155,7 +155,7 @@ fn offered(context: &RequestContext<RoleServer>) -> Answer {
         requests.push(("greeting", sample("Generate a greeting", 50)));
     }
     match requests.is_empty() {
-        true => said("the client offers nothing"),
+        true => text_answer("the client offers nothing"),
         false => required(requests, None).map(Into::into),
     }
 }

@@ -105,7 +105,7 @@ impl Dialogs {
             }
         };
         match response.map_err(|error| error.to_string())? {
-            ClientResult::ElicitResult(result) => Ok(said(&result, question)),
+            ClientResult::ElicitResult(result) => Ok(form_answer(&result, question)),
             _ => Err("its reply is not an answer".to_owned()),
         }
     }
@@ -163,7 +163,7 @@ fn distinct(choices: &[String]) -> Vec<String> {
 
 /// Returns the answer of a result, or `None` if the user gave none. A value other than text can only be a choice, and
 /// without choices it is an empty answer.
-fn said(result: &ElicitResult, question: &Question) -> Option<String> {
+fn form_answer(result: &ElicitResult, question: &Question) -> Option<String> {
     if result.action != ElicitationAction::Accept {
         return None;
     }

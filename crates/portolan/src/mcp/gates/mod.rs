@@ -23,7 +23,7 @@ use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, AskResult, PendingQuestions, Question};
 use super::face::{self, result};
 use super::leading;
-use super::progress::heard;
+use super::progress::run_with_progress;
 use super::several::ServedTools;
 use super::toolset::{self, Answer, Text, Toolset, Work};
 use crate::http::Scope;
@@ -84,14 +84,14 @@ impl Server {
                 arguments.finish()?;
                 let caller = &caller;
                 let ticking = |listener| async move { flow.with_listener(listener).tick(caller).await };
-                Ok(tick(&heard(context, ticking).await?))
+                Ok(tick(&run_with_progress(context, ticking).await?))
             }
             "flow_back" => {
                 let reason = arguments.required_text("reason");
                 arguments.finish()?;
                 let (reason, caller) = (&reason, &caller);
                 let going = |listener| async move { flow.with_listener(listener).back(reason, caller).await };
-                Ok(tick(&heard(context, going).await?))
+                Ok(tick(&run_with_progress(context, going).await?))
             }
             "flow_abort" => {
                 let (ending, reason) = calls::abort(arguments)?;

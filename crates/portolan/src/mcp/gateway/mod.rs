@@ -117,7 +117,7 @@ impl Server {
             None => self.gateway.perform(judged, meta, None).await,
             Some(progress) => {
                 let performing = self.gateway.perform(judged, meta, Some(progress.of_server()));
-                progress.told_during(performing, &context.peer).await
+                progress.notify_during(performing, &context.peer).await
             }
         }
     }
@@ -131,7 +131,7 @@ impl Server {
                 Ok(true)
             }
             parked => {
-                judged.answer.remedies.splice(0..0, [told(parked)]);
+                judged.answer.remedies.splice(0..0, [park_remedy(parked)]);
                 Ok(false)
             }
         }
@@ -222,7 +222,7 @@ fn typed<T: DeserializeOwned>(what: &str, result: Value) -> Result<T, ServiceErr
 }
 
 /// Returns what is to be done about a call that waits for a person, or was refused by one.
-fn told(parked: Result<ParkResult, ServiceError>) -> String {
+fn park_remedy(parked: Result<ParkResult, ServiceError>) -> String {
     match parked {
         Ok(ParkResult::Waits(token)) => format!(
             "a person must allow it: they see it with `portolan gate waiting`, and allow it with \

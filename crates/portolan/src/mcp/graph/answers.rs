@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     /// Returns the content and the structured content of an output without a schema.
-    fn told(output: Value) -> String {
+    fn result_text(output: Value) -> String {
         let result = done(output, &Shape::Open);
         let content = serde_json::to_value(&result.content).expect("content is JSON");
         format!("{content} {}", result.structured_content.expect("there is some"))
@@ -135,21 +135,21 @@ mod tests {
 
     #[test]
     fn an_output_is_json_in_text_and_an_object_in_structure() {
-        assert_eq!(told(json!({ "a": 1 })), r#"[{"type":"text","text":"{\"a\":1}"}] {"a":1}"#);
-        assert_eq!(told(json!("x")), r#"[{"type":"text","text":"\"x\""}] {"result":"x"}"#);
-        assert_eq!(told(json!([1, 2])), r#"[{"type":"text","text":"[1,2]"}] {"result":[1,2]}"#);
-        assert_eq!(told(json!(null)), r#"[{"type":"text","text":"null"}] {"result":null}"#);
-        assert_eq!(told(json!(false)), r#"[{"type":"text","text":"false"}] {"result":false}"#);
-        assert_eq!(told(json!([])), r#"[{"type":"text","text":"[]"}] {"result":[]}"#);
+        assert_eq!(result_text(json!({ "a": 1 })), r#"[{"type":"text","text":"{\"a\":1}"}] {"a":1}"#);
+        assert_eq!(result_text(json!("x")), r#"[{"type":"text","text":"\"x\""}] {"result":"x"}"#);
+        assert_eq!(result_text(json!([1, 2])), r#"[{"type":"text","text":"[1,2]"}] {"result":[1,2]}"#);
+        assert_eq!(result_text(json!(null)), r#"[{"type":"text","text":"null"}] {"result":null}"#);
+        assert_eq!(result_text(json!(false)), r#"[{"type":"text","text":"false"}] {"result":false}"#);
+        assert_eq!(result_text(json!([])), r#"[{"type":"text","text":"[]"}] {"result":[]}"#);
     }
 
     #[test]
     fn content_items_stay_what_they_are() {
         let image = json!({ "type": "image", "data": "AA==", "mimeType": "image/png" });
-        assert_eq!(told(image.clone()), format!("[{image}] {image}"));
+        assert_eq!(result_text(image.clone()), format!("[{image}] {image}"));
         let link = json!({ "type": "resource_link", "uri": "file:///a", "name": "a" });
         let mixed = json!(["seen:", image, { "n": 1 }, { "type": "text", "text": "end" }, link]);
-        let said = told(mixed.clone());
+        let said = result_text(mixed.clone());
         let expected = format!(
             r#"[{{"type":"text","text":"seen:"}},{image},{{"type":"text","text":"{{\"n\":1}}"}},{{"type":"text","text":"end"}},{link}]"#
         );
@@ -160,7 +160,7 @@ mod tests {
     fn what_only_looks_like_an_item_is_data() {
         for odd in [json!({ "type": "image" }), json!({ "type": "text", "text": "x" }), json!({ "type": 7 })] {
             let text = json!([{ "type": "text", "text": odd.to_string() }]);
-            assert_eq!(told(odd.clone()), format!("{text} {odd}"));
+            assert_eq!(result_text(odd.clone()), format!("{text} {odd}"));
         }
     }
 

@@ -157,7 +157,7 @@ impl Server {
         // Boxed: a future that is awaited in two places takes its size twice, and every call is moved to its own task.
         let running = Box::pin(self.finish(entry, input, sender::agent(context), how));
         let finished = match &progress {
-            Some(progress) => progress.told_during(running, &context.peer).await,
+            Some(progress) => progress.notify_during(running, &context.peer).await,
             None => running.await,
         };
         match finished {

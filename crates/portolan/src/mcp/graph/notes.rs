@@ -116,7 +116,7 @@ mod tests {
         }
     }
 
-    fn said(page: &Page) -> String {
+    fn page_text(page: &Page) -> String {
         String::from_utf8(page.0.lock().expect("nobody panics").clone()).expect("text")
     }
 
@@ -134,7 +134,7 @@ mod tests {
         notes.note("one".to_owned());
         notes.of_servers()("files", "two");
         written(&notes);
-        assert_eq!(said(&page), "one\nfiles: two\n");
+        assert_eq!(page_text(&page), "one\nfiles: two\n");
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
         }
         drop(unread);
         written(&notes);
-        let said = said(&page);
+        let said = page_text(&page);
         let left_out = |line: &str| line.strip_prefix('[')?.split(' ').next()?.parse::<usize>().ok();
         let lost: usize = said.lines().filter_map(left_out).sum();
         let written = said.lines().filter(|line| left_out(line).is_none()).count();

@@ -42,7 +42,10 @@ pub(super) fn failure(
     }
     if let Some(view) = &error.view {
         value.insert("currentStep".to_owned(), json!(view.current_step));
-        value.insert("situation".to_owned(), serde_json::to_value(words::told(view)).expect("a situation is JSON"));
+        value.insert(
+            "situation".to_owned(),
+            serde_json::to_value(words::task_situation(view)).expect("a situation is JSON"),
+        );
     }
     if let Some(metadata) = metadata {
         value.insert("metadata".to_owned(), Value::Object(metadata));

@@ -180,12 +180,12 @@ fn how_a_run_is_driven_is_told_whenever_that_changes() {
         }
     };
     until(&|driven| driven["phase"] == "paused" && driven["before"] == "large");
-    studio.told_to(&run, &json!({ "breakpoints": ["big"] }));
+    studio.control(&run, &json!({ "breakpoints": ["big"] }));
     until(&|driven| driven["breakpoints"][0]["node"] == "big");
-    studio.told_to(&run, &json!({ "do": "resume" }));
+    studio.control(&run, &json!({ "do": "resume" }));
     until(&|driven| driven["before"] == "big");
-    studio.told_to(&run, &json!({ "do": "step" }));
+    studio.control(&run, &json!({ "do": "step" }));
     until(&|driven| driven["before"] == "exit");
-    studio.told_to(&run, &json!({ "do": "stop" }));
+    studio.control(&run, &json!({ "do": "stop" }));
     until(&|driven| driven["phase"] == "stopped");
 }

@@ -191,7 +191,7 @@ fn what_a_graph_is_given_in_confidence_is_in_no_reply() {
     let at_the_breakpoint = looked_through(&studio, &[&run]);
     masks(&at_the_breakpoint, &["/runs/{run}", "/runs/{run}/at/{seq}", "/runs/{run}/records/{seq}"]);
 
-    studio.told_to(&run, &json!({ "do": "resume" }));
+    studio.control(&run, &json!({ "do": "resume" }));
     assert_eq!(studio.at_rest(&run)["status"], "failure");
     assert!(kept(&project, &run).contains(&format!("wrong pin {SECRET}")), "the run went on with it");
     let afterwards = looked_through(&studio, &[&run]);

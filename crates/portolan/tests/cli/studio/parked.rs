@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
-use super::passkeys::{Authenticator, enrol, told};
+use super::passkeys::{Authenticator, enrol, outcome_text};
 use super::{Answer, Studio};
 use crate::support::Project;
 
@@ -129,7 +129,7 @@ fn confirmed(studio: &Studio, laptop: &Authenticator, signed: (&Value, &str), gi
     let asked = post(studio, signed.0, "challenge", &decision(signed.0, signed.1)).json();
     let mut body = decision(given.0, given.1);
     body["passkey"] = laptop.confirmed(&asked["challenge"]);
-    told(&post(studio, given.0, "answer", &body))
+    outcome_text(&post(studio, given.0, "answer", &body))
 }
 
 #[test]
@@ -155,9 +155,9 @@ fn a_passkey_allows_one_call_once_and_no_other() {
     assert_eq!(studio.get("/project").json()["inbox"], 1);
 
     let refused = post(&studio, &call, "answer", &decision(&call, "allow"));
-    assert_eq!(told(&refused), "403 needs_person");
+    assert_eq!(outcome_text(&refused), "403 needs_person");
     assert!(refused.body.contains(&format!("portolan gate allow {token} --project")), "{}", refused.body);
-    assert_eq!(told(&post(&studio, &call, "challenge", &decision(&call, "allow"))), "422 no_passkey");
+    assert_eq!(outcome_text(&post(&studio, &call, "challenge", &decision(&call, "allow"))), "422 no_passkey");
 
     let mut laptop = enrol(&project, "");
     laptop.port = studio.port;
@@ -166,7 +166,7 @@ fn a_passkey_allows_one_call_once_and_no_other() {
     let other = gate.parks(&json!({ "amount": 501 }));
     let other = call_of(&studio, &other);
     let (allow, refuse) = ((&call, "allow"), (&call, "refuse"));
-    assert_eq!(told(&post(&studio, &call, "answer", &decision(&call, "allow"))), "403 needs_person");
+    assert_eq!(outcome_text(&post(&studio, &call, "answer", &decision(&call, "allow"))), "403 needs_person");
     assert_eq!(confirmed(&studio, &laptop, refuse, allow), "422 other_answer");
     assert_eq!(confirmed(&studio, &laptop, (&other, "allow"), allow), "422 other_answer");
     let mut stranger = Authenticator::new();
@@ -175,16 +175,16 @@ fn a_passkey_allows_one_call_once_and_no_other() {
     // The token of one call with the digest of another.
     let mut mixed = other.clone();
     mixed["token"] = call["token"].clone();
-    assert_eq!(told(&post(&studio, &mixed, "challenge", &decision(&mixed, "allow"))), "409 stale");
+    assert_eq!(outcome_text(&post(&studio, &mixed, "challenge", &decision(&mixed, "allow"))), "409 stale");
     for body in [json!({}), json!({ "decision": "allow" }), json!({ "decision": "always", "digest": call["digest"] })] {
-        assert_eq!(told(&post(&studio, &call, "answer", &body)), "400 bad_request", "{body}");
+        assert_eq!(outcome_text(&post(&studio, &call, "answer", &body)), "400 bad_request", "{body}");
     }
     assert_eq!(gate.parks(&json!({ "amount": 500 })), token, "nobody has decided");
 
     assert_eq!(confirmed(&studio, &laptop, allow, allow), "200");
     // A second decision is refused, here and in the terminal.
-    assert_eq!(told(&post(&studio, &call, "challenge", &decision(&call, "refuse"))), "404 unknown_token");
-    assert_eq!(told(&post(&studio, &call, "answer", &decision(&call, "refuse"))), "404 unknown_token");
+    assert_eq!(outcome_text(&post(&studio, &call, "challenge", &decision(&call, "refuse"))), "404 unknown_token");
+    assert_eq!(outcome_text(&post(&studio, &call, "answer", &decision(&call, "refuse"))), "404 unknown_token");
     let said = project.says(&format!("gate refuse {token}"));
     assert!(said.contains("no call waits for an answer") && said.ends_with("exit: 2\n"), "{said}");
     assert_eq!(studio.get("/project").json()["inbox"], 1);
@@ -216,9 +216,9 @@ fn a_studio_that_only_shows_decides_about_no_call() {
         let call = call_of(&studio, &token);
         assert_eq!(call["passkey"], false);
         let mut body = decision(&call, "allow");
-        assert_eq!(told(&post(&studio, &call, "challenge", &body)), code);
+        assert_eq!(outcome_text(&post(&studio, &call, "challenge", &body)), code);
         body["passkey"] = laptop.confirmed(&json!("x"));
-        assert_eq!(told(&post(&studio, &call, "answer", &body)), code);
+        assert_eq!(outcome_text(&post(&studio, &call, "answer", &body)), code);
     }
     assert_eq!(gate.parks(&json!({ "amount": 500 })), token);
 }
@@ -237,7 +237,7 @@ fn what_another_process_parks_or_decides_is_told() {
     assert!(project.says(&format!("gate allow {token} --yes")).ends_with("exit: 0\n"));
     stream.wait_for("calls");
     assert_eq!(studio.get("/inbox").json()["calls"], json!([]));
-    assert_eq!(told(&post(&studio, &call, "answer", &decision(&call, "refuse"))), "404 unknown_token");
+    assert_eq!(outcome_text(&post(&studio, &call, "answer", &decision(&call, "refuse"))), "404 unknown_token");
     assert!(project.says("--format json").contains("\"waitingCalls\": 0"));
 }
 
@@ -256,9 +256,9 @@ fn arguments_are_shown_as_they_are_or_not_at_all() {
     let long = call_of(&studio, &long);
     assert_eq!((&long["arguments"], &long["passkey"]), (&Value::Null, &json!(false)));
     let mut body = decision(&long, "allow");
-    assert_eq!(told(&post(&studio, &long, "challenge", &body)), "400 too_large");
+    assert_eq!(outcome_text(&post(&studio, &long, "challenge", &body)), "400 too_large");
     body["passkey"] = laptop.confirmed(&json!("x"));
-    assert_eq!(told(&post(&studio, &long, "answer", &body)), "400 too_large");
+    assert_eq!(outcome_text(&post(&studio, &long, "answer", &body)), "400 too_large");
     assert!(project.says("gate waiting").contains(&"x".repeat(40_000)), "the terminal shows all of them");
 }
 
@@ -275,5 +275,5 @@ fn calls_that_cannot_be_read_hide_no_question() {
     assert_eq!(inbox["unread"]["code"], "trust_unguarded", "{inbox:#}");
     assert_eq!(studio.get("/project").json()["inbox"], 1);
     let decision = json!({ "decision": "allow", "digest": "0".repeat(64) });
-    assert_eq!(told(&studio.post("/inbox/calls/q1/answer", &decision)), "500 trust_unguarded");
+    assert_eq!(outcome_text(&studio.post("/inbox/calls/q1/answer", &decision)), "500 trust_unguarded");
 }

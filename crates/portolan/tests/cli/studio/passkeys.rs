@@ -147,7 +147,7 @@ impl Authenticator {
 }
 
 /// What becomes of a request, in a few words.
-pub(super) fn told(answer: &Answer) -> String {
+pub(super) fn outcome_text(answer: &Answer) -> String {
     if answer.status == 200 { "200".to_owned() } else { answer.refusal() }
 }
 
@@ -158,7 +158,7 @@ pub(super) fn enrol(project: &Project, passphrase: &str) -> Authenticator {
     laptop.port = page.port;
     let begun = page.post("/passkeys/challenge", &json!({})).json();
     assert_eq!((&begun["rpId"], &begun["user"]["name"]), (&json!("localhost"), &json!("ada")));
-    assert_eq!(told(&page.post("/passkeys", &laptop.registered(&json!("x")))), "422 unknown_challenge");
+    assert_eq!(outcome_text(&page.post("/passkeys", &laptop.registered(&json!("x")))), "422 unknown_challenge");
     let kept = page.post("/passkeys", &laptop.registered(&begun["challenge"]));
     assert_eq!(kept.json(), json!({ "name": "laptop", "id": text(&laptop.id) }));
     let said = terminal.end();
@@ -181,7 +181,7 @@ fn a_passkey_confirms_one_answer_and_no_other() {
     let question = studio.get("/inbox").json()["questions"][0].clone();
     assert_eq!((&question["person"], &question["passkey"]), (&json!(true), &json!(false)));
     let answer = json!({ "revision": question["revision"], "outcome": "passed", "note": "go on" });
-    assert_eq!(told(&studio.post(&format!("/runs/{run}/challenge"), &answer)), "422 no_passkey");
+    assert_eq!(outcome_text(&studio.post(&format!("/runs/{run}/challenge"), &answer)), "422 no_passkey");
 
     let mut laptop = enrol(&project, "");
     laptop.port = studio.port;
@@ -196,7 +196,7 @@ fn a_passkey_confirms_one_answer_and_no_other() {
         let mut given = answer.clone();
         given["passkey"] = passkey;
         change(&mut given);
-        told(&studio.post(&format!("/runs/{run}/answer"), &given))
+        outcome_text(&studio.post(&format!("/runs/{run}/answer"), &given))
     };
     let asked = challenge();
     assert_eq!((&asked["rpId"], &asked["credentials"]), (&json!("localhost"), &json!([text(&laptop.id)])));
@@ -223,7 +223,7 @@ fn a_passkey_confirms_one_answer_and_no_other() {
     earlier["revision"] = json!(1);
     let asked = studio.post(&format!("/runs/{run}/challenge"), &earlier).json();
     earlier["passkey"] = laptop.confirmed(&asked["challenge"]);
-    assert_eq!(told(&studio.post(&format!("/runs/{run}/answer"), &earlier)), "409 stale");
+    assert_eq!(outcome_text(&studio.post(&format!("/runs/{run}/answer"), &earlier)), "409 stale");
     assert_eq!(studio.get(&format!("/runs/{run}/records")).json(), before);
 
     // No values and none of them are the same answer.
@@ -236,7 +236,7 @@ fn a_passkey_confirms_one_answer_and_no_other() {
     let said = lines.iter().filter(|line| line.starts_with("person ada (studio, confirmed by a passkey)"));
     assert_eq!(said.count(), 1, "{lines:?}");
     assert_eq!(studio.get("/inbox").json()["questions"], json!([]));
-    assert_eq!(told(&studio.post(&format!("/runs/{run}/challenge"), &answer)), "422 nothing_asked");
+    assert_eq!(outcome_text(&studio.post(&format!("/runs/{run}/challenge"), &answer)), "422 nothing_asked");
 }
 
 #[test]
@@ -245,28 +245,28 @@ fn a_page_that_enrols_does_nothing_else_and_no_other_does_that() {
     let (terminal, page) = AtTerminal::of(&project, "", "people passkey").page();
     let answer = json!({ "revision": 1, "outcome": "passed" });
     for path in [format!("/runs/{run}/answer"), format!("/runs/{run}/challenge"), format!("/runs/{run}/fork")] {
-        assert_eq!(told(&page.post(&path, &answer)), "403 read_only", "{path}");
+        assert_eq!(outcome_text(&page.post(&path, &answer)), "403 read_only", "{path}");
     }
     for body in [json!({}), json!({ "id": 1 }), json!([]), json!("x")] {
-        assert_eq!(told(&page.post("/passkeys", &body)), "400 bad_request", "{body}");
+        assert_eq!(outcome_text(&page.post("/passkeys", &body)), "400 bad_request", "{body}");
     }
     let host = page.host();
     let headers = [("Host", &*host), ("Content-Type", "application/json")];
-    assert_eq!(told(&page.with("POST", "/api/v1/passkeys/challenge", &headers, "{}")), "401 no_token");
+    assert_eq!(outcome_text(&page.with("POST", "/api/v1/passkeys/challenge", &headers, "{}")), "401 no_token");
     drop((page, terminal));
 
     let laptop = Authenticator::new();
     let sent = [("/passkeys/challenge", json!({})), ("/passkeys", laptop.registered(&json!("x")))];
     let studio = Studio::of(&project, &[]);
-    sent.iter().for_each(|(path, body)| assert_eq!(told(&studio.post(path, body)), "403 needs_person"));
+    sent.iter().for_each(|(path, body)| assert_eq!(outcome_text(&studio.post(path, body)), "403 needs_person"));
     let studio = Studio::of(&project, &["--read-only"]);
-    sent.iter().for_each(|(path, body)| assert_eq!(told(&studio.post(path, body)), "403 read_only"));
+    sent.iter().for_each(|(path, body)| assert_eq!(outcome_text(&studio.post(path, body)), "403 read_only"));
     let challenge = format!("/runs/{run}/challenge");
-    assert_eq!(told(&studio.post(&challenge, &answer)), "403 read_only");
+    assert_eq!(outcome_text(&studio.post(&challenge, &answer)), "403 read_only");
     let mut command = project.command(&["studio", "--format", "json"]);
     command.env("CLAUDECODE", "1");
     let studio = Studio::started(command);
-    assert_eq!(told(&studio.post(&challenge, &answer)), "403 needs_person");
+    assert_eq!(outcome_text(&studio.post(&challenge, &answer)), "403 needs_person");
     assert_eq!(studio.get("/inbox").json()["questions"][0]["passkey"], false);
 }
 
@@ -289,9 +289,9 @@ fn passkeys_are_enrolled_and_removed_by_whoever_knows_the_passphrase() {
     laptop.port = studio.port;
     let question = studio.get("/inbox").json()["questions"][0].clone();
     let mut answer = json!({ "revision": question["revision"], "outcome": "passed" });
-    assert_eq!(self::told(&studio.post(&format!("/runs/{run}/challenge"), &answer)), "422 no_passkey");
+    assert_eq!(outcome_text(&studio.post(&format!("/runs/{run}/challenge"), &answer)), "422 no_passkey");
     answer["passkey"] = laptop.confirmed(&json!("x"));
-    assert_eq!(self::told(&studio.post(&format!("/runs/{run}/answer"), &answer)), "422 unknown_challenge");
+    assert_eq!(outcome_text(&studio.post(&format!("/runs/{run}/answer"), &answer)), "422 unknown_challenge");
 
     // The last of all: after a wrong one, the right one has to wait.
     let told = AtTerminal::of(&project, "anything else", "people passkey").end();

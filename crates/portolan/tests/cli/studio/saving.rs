@@ -128,11 +128,11 @@ fn a_fork_is_given_the_answers_that_are_left() {
     let wanted = json!({ "root": "calls", "answers": answers(), "breakpoints": ["each"] });
     let run = studio.begun("calls", &wanted);
     let seq = studio.at_rest(&run)["head"].clone();
-    studio.told_to(&run, &json!({ "do": "resume", "breakpoints": [] }));
+    studio.control(&run, &json!({ "do": "resume", "breakpoints": [] }));
     studio.at_rest(&run);
     let forked = studio.post(&format!("/runs/{run}/fork"), &json!({ "seq": seq, "set": { "first": { "v": 9 } } }));
     let fork = forked.json()["run"].as_str().expect("a run").to_owned();
-    studio.told_to(&fork, &json!({ "do": "resume" }));
+    studio.control(&fork, &json!({ "do": "resume" }));
     studio.at_rest(&fork);
     assert_eq!(studio.outputs(&fork)["result"], json!({ "first": 9, "each": [10, 20, 30] }));
 }
@@ -150,7 +150,7 @@ fn a_failure_and_an_answer_that_was_changed_are_saved_as_they_were() {
     let run = studio.begun("sums", &wanted);
     studio.at_rest(&run);
     assert_eq!(studio.post(&format!("/runs/{run}/test"), &json!({ "name": "early" })).refusal(), "422 not_recorded");
-    studio.told_to(&run, &json!({ "do": "resume", "set": { "values": { "add": { "sum": 3 } } } }));
+    studio.control(&run, &json!({ "do": "resume", "set": { "values": { "add": { "sum": 3 } } } }));
     studio.at_rest(&run);
     let saved = studio.saved(&run, "a small sum");
     assert!(saved["text"].as_str().is_some_and(|text| text.contains("small")), "{saved}");
@@ -159,7 +159,7 @@ fn a_failure_and_an_answer_that_was_changed_are_saved_as_they_were() {
     let wanted = json!({ "input": input, "answers": { "add": { "sum": 42 } }, "breakpoints": ["exit"] });
     let run = studio.begun("sums", &wanted);
     studio.at_rest(&run);
-    studio.told_to(&run, &json!({ "do": "resume", "set": { "values": { "big": { "sum": 1 } } } }));
+    studio.control(&run, &json!({ "do": "resume", "set": { "values": { "big": { "sum": 1 } } } }));
     studio.at_rest(&run);
     assert_eq!(studio.post(&format!("/runs/{run}/test"), &json!({ "name": "by hand" })).refusal(), "422 not_recorded");
 }

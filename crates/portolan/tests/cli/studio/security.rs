@@ -9,7 +9,7 @@ use super::{Answer, Studio};
 use crate::support::{Project, SMALL, checked};
 
 /// What becomes of a request, in a few words.
-fn told(answer: &Answer) -> String {
+fn outcome_text(answer: &Answer) -> String {
     if answer.status == 200 { "200".to_owned() } else { answer.refusal() }
 }
 
@@ -53,7 +53,7 @@ fn hosts_origins_tokens_and_bodies_are_looked_at_in_this_order() {
                         (.., 2..) => "415 no_json",
                         _ => "200",
                     };
-                    assert_eq!(told(&answer), expected, "{headers:?}");
+                    assert_eq!(outcome_text(&answer), expected, "{headers:?}");
                     tried += 1;
                 }
             }
@@ -73,9 +73,9 @@ fn a_host_is_named_once_and_nowhere_else() {
     assert_ne!(studio.with("GET", "/api/v1/project", &none, "").status, 200);
     let whole = [("Host", &*host), ("Authorization", &*bearer)];
     let elsewhere = studio.with("GET", "http://evil.example/api/v1/project", &whole, "");
-    assert_eq!(told(&elsewhere), "421 other_host");
+    assert_eq!(outcome_text(&elsewhere), "421 other_host");
     let both = [("Host", &*host), ("Authorization", &*bearer), ("Authorization", "Bearer x")];
-    assert_eq!(told(&studio.with("GET", "/api/v1/project", &both, "")), "401 no_token");
+    assert_eq!(outcome_text(&studio.with("GET", "/api/v1/project", &both, "")), "401 no_token");
 }
 
 #[test]
@@ -85,14 +85,14 @@ fn a_page_of_another_site_gets_nothing_and_may_only_lead_here() {
     let (host, bearer) = (studio.host(), studio.bearer());
     for site in ["cross-site", "same-site"] {
         let asks = [("Host", &*host), ("Authorization", &*bearer), ("Sec-Fetch-Site", site)];
-        assert_eq!(told(&studio.with("GET", "/api/v1/project", &asks, "")), "403 other_origin");
+        assert_eq!(outcome_text(&studio.with("GET", "/api/v1/project", &asks, "")), "403 other_origin");
         // A script or a frame of it.
         let loads =
             [("Host", &*host), ("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", "no-cors"), ("Sec-Fetch-Dest", "script")];
-        assert_eq!(told(&studio.with("GET", "/", &loads, "")), "403 other_origin");
+        assert_eq!(outcome_text(&studio.with("GET", "/", &loads, "")), "403 other_origin");
         let frames =
             [("Host", &*host), ("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "iframe")];
-        assert_eq!(told(&studio.with("GET", "/", &frames, "")), "403 other_origin");
+        assert_eq!(outcome_text(&studio.with("GET", "/", &frames, "")), "403 other_origin");
         let opens = [
             ("Host", &*host),
             ("Sec-Fetch-Site", site),
@@ -107,7 +107,7 @@ fn a_page_of_another_site_gets_nothing_and_may_only_lead_here() {
     }
     for site in ["same-origin", "none"] {
         let asks = [("Host", &*host), ("Authorization", &*bearer), ("Sec-Fetch-Site", site)];
-        assert_eq!(told(&studio.with("GET", "/api/v1/project", &asks, "")), "200");
+        assert_eq!(outcome_text(&studio.with("GET", "/api/v1/project", &asks, "")), "200");
     }
 }
 
@@ -125,7 +125,7 @@ fn without_the_token_it_cannot_be_told_what_there_is() {
     }
     // No token in the address.
     let asked = studio.with("GET", &format!("/api/v1/project?token={}", studio.token), &[("Host", &*host)], "");
-    assert_eq!(told(&asked), "401 no_token");
+    assert_eq!(outcome_text(&asked), "401 no_token");
 }
 
 #[test]
@@ -160,13 +160,13 @@ fn a_studio_that_an_agents_host_has_started_only_shows() {
     let studio = Studio::started(command);
     assert!(studio.get("/project").json()["observes"].as_bool().expect("it says so"));
     let refused = studio.post(&format!("/runs/{run}/fork"), &json!({ "seq": 2 }));
-    assert_eq!(told(&refused), "403 needs_person");
+    assert_eq!(outcome_text(&refused), "403 needs_person");
     let answered = studio.post(&format!("/runs/{run}/answer"), &json!({ "revision": 1, "outcome": "passed" }));
-    assert_eq!(told(&answered), "403 needs_person");
+    assert_eq!(outcome_text(&answered), "403 needs_person");
     let changed = studio.post(&format!("/runs/{run}/control"), &json!({ "set": { "values": { "fix": 1 } } }));
-    assert_eq!(told(&changed), "403 needs_person");
-    assert_eq!(told(&studio.get(&format!("/runs/{run}"))), "200");
-    assert_eq!(told(&studio.post("/definitions/small/checks", &json!({}))), "200");
+    assert_eq!(outcome_text(&changed), "403 needs_person");
+    assert_eq!(outcome_text(&studio.get(&format!("/runs/{run}"))), "200");
+    assert_eq!(outcome_text(&studio.post("/definitions/small/checks", &json!({}))), "200");
 }
 
 /// Nothing in its environment says so: the host is above it.
@@ -182,7 +182,7 @@ fn a_studio_below_the_process_of_an_agents_host_only_shows() {
     let before = Studio::of(&project, &[]);
     assert_eq!(before.get("/project").json()["observes"], false);
     let text = SMALL.replace("Do it.", "Do it well.");
-    assert_eq!(told(&source(&before, &text)), "200");
+    assert_eq!(outcome_text(&source(&before, &text)), "200");
     drop(before);
 
     crate::people::become_host(&project);
@@ -192,7 +192,7 @@ fn a_studio_below_the_process_of_an_agents_host_only_shows() {
     let why = shown["onlyShows"].as_str().expect("it says why");
     assert!(why.contains("started from within `claude-code`"), "{why}");
     let refused = source(&studio, SMALL);
-    assert_eq!(told(&refused), "403 needs_person");
+    assert_eq!(outcome_text(&refused), "403 needs_person");
     assert!(refused.body.contains("started from within `claude-code`"), "{}", refused.body);
     let written = std::fs::read_to_string(project.path().join(".flow/workflows/small.json")).expect("it is there");
     assert_eq!(written, text);
@@ -216,14 +216,14 @@ fn a_studio_that_is_read_only_changes_nothing() {
         ("/definitions/small/evaluate".to_owned(), json!({})),
         ("/project/trust/revoke".to_owned(), json!({ "key": key })),
     ] {
-        assert_eq!(told(&studio.post(&path, &wanted)), "403 read_only", "{path}");
+        assert_eq!(outcome_text(&studio.post(&path, &wanted)), "403 read_only", "{path}");
     }
-    assert_eq!(told(&studio.put("/definitions/small/source", &source)), "403 read_only");
+    assert_eq!(outcome_text(&studio.put("/definitions/small/source", &source)), "403 read_only");
     assert_eq!(studio.get("/project/trust").json()["trusted"][0]["key"], key);
     assert_eq!(studio.get("/definitions/small").json()["files"][0]["text"], SMALL);
     assert_eq!(studio.get("/runs").json()["runs"].as_array().map(Vec::len), Some(1));
-    assert_eq!(told(&studio.get("/runs")), "200");
-    assert_eq!(told(&studio.post(&format!("/runs/{run}/drawing"), &json!({}))), "200");
+    assert_eq!(outcome_text(&studio.get("/runs")), "200");
+    assert_eq!(outcome_text(&studio.post(&format!("/runs/{run}/drawing"), &json!({}))), "200");
 }
 
 /// Whatever the interface comes to have, a request that is no look is refused.
@@ -242,7 +242,7 @@ fn a_studio_that_is_read_only_refuses_every_method_that_is_no_look() {
                 other => panic!("this test makes no `{other}`"),
             };
             if !["/checks", "/edits", "/drawing"].iter().any(|look| path.ends_with(look)) {
-                assert_eq!(told(&answer), "403 read_only", "{method} {path}");
+                assert_eq!(outcome_text(&answer), "403 read_only", "{method} {path}");
                 refused.push(format!("{method} {path}"));
             }
         }
@@ -269,9 +269,9 @@ fn a_request_over_ipv6_reaches_the_studio() {
         studio.sent_to(Ipv6Addr::LOCALHOST.into(), &head)
     };
     let answer = asked("/api/v1/project", &studio.bearer());
-    assert_eq!(told(&answer), "200");
+    assert_eq!(outcome_text(&answer), "200");
     assert_eq!(answer.json(), studio.get("/project").json());
-    assert_eq!(told(&asked("/api/v1/project", "Bearer x")), "401 no_token");
+    assert_eq!(outcome_text(&asked("/api/v1/project", "Bearer x")), "401 no_token");
     assert_eq!(asked("/", "").status, 200);
 }
 
@@ -296,7 +296,7 @@ fn what_only_a_person_may_say_is_not_said_with_a_token() {
     let before = studio.get(&format!("/runs/{run}/records")).json();
     for option in question["options"].as_array().expect("options") {
         let answer = json!({ "revision": question["revision"], "outcome": option["outcome"] });
-        assert_eq!(told(&studio.post(&format!("/runs/{run}/answer"), &answer)), "403 needs_person");
+        assert_eq!(outcome_text(&studio.post(&format!("/runs/{run}/answer"), &answer)), "403 needs_person");
     }
     assert_eq!(studio.get(&format!("/runs/{run}/records")).json(), before);
     // The person says it in the terminal.

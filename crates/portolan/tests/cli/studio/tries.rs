@@ -41,7 +41,7 @@ impl Studio {
         panic!("`{run}` does not come to rest");
     }
 
-    pub(super) fn told_to(&self, run: &str, what: &Value) -> Value {
+    pub(super) fn control(&self, run: &str, what: &Value) -> Value {
         self.post(&format!("/runs/{run}/control"), what).json()
     }
 
@@ -87,9 +87,9 @@ fn a_breakpoint_is_hit_and_the_run_goes_on_from_there() {
     assert_eq!((&told["driven"]["phase"], &told["driven"]["before"]), (&json!("paused"), &json!("large")));
     assert_eq!(studio.outputs(&run)["add"], json!({ "sum": 42 }));
     assert!(studio.outputs(&run)["big"].is_null(), "it was not executed");
-    let stepped = studio.told_to(&run, &json!({ "do": "step" }));
+    let stepped = studio.control(&run, &json!({ "do": "step" }));
     assert_eq!((&stepped["phase"], &stepped["before"]), (&json!("paused"), &json!("big")));
-    let gone = studio.told_to(&run, &json!({ "do": "resume", "breakpoints": [] }));
+    let gone = studio.control(&run, &json!({ "do": "resume", "breakpoints": [] }));
     assert_ne!(gone["phase"], "paused");
     assert_eq!(studio.at_rest(&run)["status"], "success");
 }
@@ -101,7 +101,7 @@ fn a_run_is_stepped_through_from_its_first_node() {
     let run = studio.begun("sums", &wanted(&json!({ "paused": true })));
     let mut before = vec![studio.at_rest(&run)["driven"]["before"].clone()];
     loop {
-        let told = studio.told_to(&run, &json!({ "do": "step" }));
+        let told = studio.control(&run, &json!({ "do": "step" }));
         if told["phase"] != "paused" {
             break;
         }
@@ -117,8 +117,8 @@ fn a_run_that_was_stopped_is_forked_and_tried_again_elsewhere() {
     let studio = Studio::of(&project, &[]);
     let run = studio.begun("sums", &wanted(&json!({ "breakpoints": ["large"] })));
     studio.at_rest(&run);
-    assert_eq!(studio.told_to(&run, &json!({ "do": "stop" }))["phase"], "stopped");
-    let again = studio.told_to(&run, &json!({ "do": "pause" }));
+    assert_eq!(studio.control(&run, &json!({ "do": "stop" }))["phase"], "stopped");
+    let again = studio.control(&run, &json!({ "do": "pause" }));
     assert_eq!(again["error"]["code"], "out_of_place");
     let other = studio.post("/runs/abcdefgh/control", &json!({ "do": "pause" }));
     assert_eq!(other.refusal(), "404 unknown_run");
@@ -152,14 +152,14 @@ fn a_value_is_changed_while_the_run_waits() {
     let studio = Studio::of(&project, &[]);
     let run = studio.begun("sums", &wanted(&json!({ "breakpoints": ["large"] })));
     studio.at_rest(&run);
-    let told = studio.told_to(&run, &json!({ "set": { "values": { "add": { "sum": 3 } } } }));
+    let told = studio.control(&run, &json!({ "set": { "values": { "add": { "sum": 3 } } } }));
     assert_eq!((&told["phase"], &told["before"]), (&json!("paused"), &json!("large")));
     assert_eq!(studio.outputs(&run)["add"], json!({ "sum": 3 }));
     for refused in [json!({ "small": 1 }), json!({ "nothing": 1 })] {
         let answer = studio.post(&format!("/runs/{run}/control"), &json!({ "set": { "values": refused } }));
         assert_eq!(answer.refusal(), "422 bad_outputs");
     }
-    studio.told_to(&run, &json!({ "do": "resume" }));
+    studio.control(&run, &json!({ "do": "resume" }));
     assert_eq!(studio.at_rest(&run)["status"], "success");
     assert_eq!(studio.outputs(&run)["small"], json!({ "sum": 3, "size": "small" }));
     let over = studio.post(&format!("/runs/{run}/control"), &json!({ "set": { "values": { "add": 1 } } }));
@@ -190,12 +190,12 @@ fn a_fork_with_another_output_ends_otherwise() {
     let studio = Studio::of(&project, &[]);
     let run = studio.begun("sums", &wanted(&json!({ "breakpoints": ["large"] })));
     let seq = studio.at_rest(&run)["head"].clone();
-    studio.told_to(&run, &json!({ "do": "resume", "breakpoints": [] }));
+    studio.control(&run, &json!({ "do": "resume", "breakpoints": [] }));
     assert_eq!(studio.at_rest(&run)["status"], "success");
     let forked = studio.post(&format!("/runs/{run}/fork"), &json!({ "seq": seq, "set": { "add": { "sum": 3 } } }));
     let fork = forked.json()["run"].as_str().expect("a run").to_owned();
     assert_eq!(studio.get(&format!("/runs/{fork}")).json()["driven"]["phase"], "stopped");
-    studio.told_to(&fork, &json!({ "do": "resume" }));
+    studio.control(&fork, &json!({ "do": "resume" }));
     assert_eq!(studio.at_rest(&fork)["status"], "success");
     assert_eq!(studio.outputs(&fork)["small"], json!({ "sum": 3, "size": "small" }));
     assert_eq!(studio.outputs(&run)["big"], json!({ "sum": 42, "size": "big" }));
@@ -273,18 +273,18 @@ fn a_workflow_that_is_run_inside_is_stepped_over() {
         run
     };
     let run = begun(json!(["double"]));
-    studio.told_to(&run, &json!({ "do": "over" }));
+    studio.control(&run, &json!({ "do": "over" }));
     assert_eq!(studio.at_rest(&run)["driven"]["before"], "sum");
     assert_eq!(studio.outputs(&run)["double"], json!({ "n": 4 }));
     // A breakpoint inside holds all the same, and is one of the node that the drawing calls so.
     let run = begun(json!(["double", "double/twice", "exit"]));
-    studio.told_to(&run, &json!({ "do": "over" }));
+    studio.control(&run, &json!({ "do": "over" }));
     assert_eq!(studio.at_rest(&run)["driven"]["before"], "double/twice");
     // From inside, on to the next node inside and then to the one around.
-    studio.told_to(&run, &json!({ "do": "over" }));
+    studio.control(&run, &json!({ "do": "over" }));
     assert_eq!(studio.at_rest(&run)["driven"]["before"], "double/exit");
-    studio.told_to(&run, &json!({ "do": "over" }));
+    studio.control(&run, &json!({ "do": "over" }));
     assert_eq!(studio.at_rest(&run)["driven"]["before"], "sum");
-    studio.told_to(&run, &json!({ "do": "resume" }));
+    studio.control(&run, &json!({ "do": "resume" }));
     assert_eq!(studio.at_rest(&run)["driven"]["before"], "exit");
 }

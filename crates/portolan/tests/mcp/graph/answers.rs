@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{call, client, project, told, tool};
+use super::{call, call_output, client, project, tool};
 use crate::support::Project;
 
 fn transform(expr: &str) -> String {
@@ -16,7 +16,7 @@ fn shaping(name: &str, more: &str, expr: &str) -> String {
 #[test]
 fn an_object_is_structured_content_and_json_in_text() {
     let project = project(&[shaping("sum", "", r#"{"sum": $.entry.a + $.entry.b, "of": "é"}"#)]);
-    let (text, structured) = told(&mut client(&project), "sum", json!({ "a": 1, "b": 2 }));
+    let (text, structured) = call_output(&mut client(&project), "sum", json!({ "a": 1, "b": 2 }));
     assert_eq!(structured, json!({ "sum": 3, "of": "é" }));
     assert_eq!(text, r#"{"sum":3,"of":"é"}"#);
 }
@@ -27,11 +27,11 @@ fn anything_else_is_wrapped_and_its_text_is_not() {
     let project = project(&[shaping("any", any, "$.entry.v")]);
     let mut wire = client(&project);
     for value in [json!([1, { "a": [] }]), json!("x"), json!(7), json!(0), json!(false), json!(""), json!(null)] {
-        let (text, structured) = told(&mut wire, "any", json!({ "v": value }));
+        let (text, structured) = call_output(&mut wire, "any", json!({ "v": value }));
         assert_eq!((text, structured), (value.to_string(), json!({ "result": value })));
     }
     // An object is wrapped too, since the schema that was announced says so.
-    assert_eq!(told(&mut wire, "any", json!({ "v": { "a": 1 } })).1, json!({ "result": { "a": 1 } }));
+    assert_eq!(call_output(&mut wire, "any", json!({ "v": { "a": 1 } })).1, json!({ "result": { "a": 1 } }));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{client, held, project, told, tool};
+use super::{call_output, client, held, project, tool};
 use crate::support::{Fifo, Project, Wire, within};
 
 /// One tool, `hangs`, that waits for a server that never answers, and would then call it again.
@@ -42,7 +42,7 @@ fn a_call_that_is_cancelled_is_dropped_and_its_server_told() {
     wire.notify("notifications/cancelled", &json!({ "requestId": id, "reason": "enough" }));
     wire.hears("bad: cancelled");
     // The same server goes on for others, and the rest of the cancelled graph is not executed.
-    told(&mut wire, "echoes", json!({}));
+    call_output(&mut wire, "echoes", json!({}));
     assert_eq!(wire.hears("bad: call"), "bad: call echo");
     wire.close();
     assert!(wire.ended().success());

@@ -91,7 +91,7 @@ fn call(wire: &mut Wire, tool: &str, arguments: Value) -> Value {
 }
 
 /// Text and structured content of a call that must not fail.
-fn told(wire: &mut Wire, tool: &str, arguments: Value) -> (String, Value) {
+fn call_output(wire: &mut Wire, tool: &str, arguments: Value) -> (String, Value) {
     let result = call(wire, tool, arguments);
     assert_eq!(result.get("isError").unwrap_or(&json!(false)), &json!(false), "{result}");
     (result["content"][0]["text"].as_str().unwrap_or_default().to_owned(), result["structuredContent"].clone())

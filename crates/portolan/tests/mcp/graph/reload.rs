@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{client, project, server, told, tool, write};
+use super::{call_output, client, project, server, tool, write};
 use crate::support::Wire;
 
 fn says(name: &str, words: &str) -> String {
@@ -10,8 +10,8 @@ fn says(name: &str, words: &str) -> String {
     tool(name, "", &[&node])
 }
 
-fn said(wire: &mut Wire, tool: &str) -> Value {
-    told(wire, tool, json!({})).1["said"].clone()
+fn tool_words(wire: &mut Wire, tool: &str) -> Value {
+    call_output(wire, tool, json!({})).1["said"].clone()
 }
 
 fn names(wire: &mut Wire) -> Vec<Value> {
@@ -23,12 +23,12 @@ fn names(wire: &mut Wire) -> Vec<Value> {
 fn the_next_call_takes_what_changed() {
     let project = project(&[says("one", "before")]);
     let mut wire = client(&project);
-    assert_eq!(said(&mut wire, "one"), "before");
+    assert_eq!(tool_words(&mut wire, "one"), "before");
     write(&project, &[says("one", "afterwards")]);
-    assert_eq!(said(&mut wire, "one"), "afterwards");
+    assert_eq!(tool_words(&mut wire, "one"), "afterwards");
     write(&project, &[says("one", "at last"), says("two", "new")]);
     assert_eq!(names(&mut wire), ["one", "two"]);
-    assert_eq!(said(&mut wire, "two"), "new");
+    assert_eq!(tool_words(&mut wire, "two"), "new");
 }
 
 #[test]
@@ -36,19 +36,19 @@ fn a_faulty_file_is_told_of_once_and_the_old_one_serves_on() {
     let project = project(&[says("one", "before")]);
     let mut wire = client(&project);
     write(&project, &[says("one", "never").replace("next: exit", "next: exti")]);
-    assert_eq!(said(&mut wire, "one"), "before");
+    assert_eq!(tool_words(&mut wire, "one"), "before");
     wire.hears("exti");
     wire.hears("did you mean `exit`?");
     wire.hears("served as they were before");
-    assert_eq!(said(&mut wire, "one"), "before");
+    assert_eq!(tool_words(&mut wire, "one"), "before");
     project.write("g.yaml", "tools: [");
     assert_eq!(names(&mut wire), ["one"]);
     wire.hears("error");
     std::fs::remove_file(project.path().join("g.yaml")).expect("it is there");
-    assert_eq!(said(&mut wire, "one"), "before");
+    assert_eq!(tool_words(&mut wire, "one"), "before");
     wire.hears("g.yaml");
     write(&project, &[says("one", "mended")]);
-    assert_eq!(said(&mut wire, "one"), "mended");
+    assert_eq!(tool_words(&mut wire, "one"), "mended");
     wire.close();
     assert!(wire.ended().success());
     let heard = wire.overheard();
@@ -61,7 +61,7 @@ fn sessions_are_told_of_a_new_list_without_asking() {
     let mut wire = client(&project);
     // What changes no tool as clients see it is none of their business; another list is.
     write(&project, &[says("one", "afterwards")]);
-    assert_eq!(said(&mut wire, "one"), "afterwards");
+    assert_eq!(tool_words(&mut wire, "one"), "afterwards");
     write(&project, &[says("one", "afterwards"), says("two", "new")]);
     assert_eq!(wire.next().expect("a notification")["method"], "notifications/tools/list_changed");
     assert_eq!(names(&mut wire), ["one", "two"]);
@@ -87,12 +87,12 @@ fn servers_whose_entries_stay_go_on() {
     let relay = "id: ask, type: mcp, server: bad, tool: echo, args: {}, next: exit";
     let project = project(&[tool("one", "", &[relay])]);
     let mut wire = client(&project);
-    told(&mut wire, "one", json!({}));
+    call_output(&mut wire, "one", json!({}));
     write(&project, &[says("zero", "moves everything down"), tool("one", "", &[relay])]);
-    told(&mut wire, "one", json!({}));
+    call_output(&mut wire, "one", json!({}));
     let servers = std::fs::read_to_string(project.path().join("mcp.json")).expect("it is there");
     project.write("mcp.json", &servers.replace("\"--hold\"", "\"--starts\""));
-    told(&mut wire, "one", json!({}));
+    call_output(&mut wire, "one", json!({}));
     wire.close();
     assert!(wire.ended().success());
     let starts = wire.overheard().iter().filter(|line| line.contains("initialize")).count();

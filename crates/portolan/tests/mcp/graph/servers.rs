@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{MISBEHAVING, call, client, project, told, tool};
+use super::{MISBEHAVING, call, call_output, client, project, tool};
 use crate::support::{Project, Wire};
 
 #[test]
@@ -20,7 +20,7 @@ fn servers_that_come_with_the_file_wait_for_trust() {
     assert!(text.contains("`portolan trust g.yaml`"), "{text}");
     assert!(!project.path().join("starts").exists(), "nothing was started");
     project.run(&["trust", "g.yaml"]);
-    assert!(told(&mut wire, "ask", json!({})).1.is_object(), "the next call may");
+    assert!(call_output(&mut wire, "ask", json!({})).1.is_object(), "the next call may");
     assert!(project.path().join("starts").exists());
 }
 
@@ -29,7 +29,7 @@ fn what_servers_say_is_shown_with_their_names() {
     let ask = "id: ask, type: mcp, server: bad, tool: flood_stderr, args: { lines: 3 }, next: exit";
     let project = project(&[tool("ask", "outputSchema: { type: string }", &[ask])]);
     let mut wire = client(&project);
-    told(&mut wire, "ask", json!({}));
+    call_output(&mut wire, "ask", json!({}));
     for nth in 0..3 {
         assert!(wire.hears("bad: line").starts_with(&format!("bad: line {nth} xxx")));
     }
@@ -41,13 +41,13 @@ fn a_server_that_dies_is_reported_with_its_last_words_and_started_again() {
     let echo = "id: ask, type: mcp, server: bad, tool: echo, args: { v: 1 }, next: exit";
     let project = project(&[tool("dies", "", &[die]), tool("echoes", "", &[echo])]);
     let mut wire = client(&project);
-    told(&mut wire, "echoes", json!({}));
+    call_output(&mut wire, "echoes", json!({}));
     let failed = call(&mut wire, "dies", json!({}));
     assert_eq!(failed["isError"], true);
     let text = failed["content"][0]["text"].as_str().expect("a text");
     assert!(text.contains("exited with status 3") && text.contains("these are my last words"), "{text}");
     assert_eq!(failed["structuredContent"]["error"]["node"], "ask");
-    assert_eq!(told(&mut wire, "echoes", json!({})).1["arguments"], json!({ "v": 1 }));
+    assert_eq!(call_output(&mut wire, "echoes", json!({})).1["arguments"], json!({ "v": 1 }));
 }
 
 #[test]

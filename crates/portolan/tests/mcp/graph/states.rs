@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{call, told};
+use super::{call, call_output};
 use crate::support::{Project, Wire};
 
 const GREETING: &str = "
@@ -30,7 +30,7 @@ fn a_file_of_states_is_a_tool_that_a_model_works_on() {
     project.write("greeting.yaml", GREETING);
     project.write("answers.yaml", "- text: Hello\n- text: Hello, Ada\n- text: Hi\n- text: Ho\n");
     let mut wire = client(&project, &["--model", "scripted:answers.yaml"]);
-    assert_eq!(told(&mut wire, "greeting", json!({ "name": "Ada" })).0, "\"Hello, Ada\"");
+    assert_eq!(call_output(&mut wire, "greeting", json!({ "name": "Ada" })).0, "\"Hello, Ada\"");
     let failed = call(&mut wire, "greeting", json!({ "name": "Ada" }));
     assert_eq!(failed["isError"], true);
     let text = failed["content"][0]["text"].as_str().expect("a text");

@@ -41,7 +41,7 @@ fn unpacked() -> Result<Vec<PathBuf>, Box<dyn Error>> {
 }
 
 /// What is to be done where the run is, and what may be reported there.
-fn told(now: &Situation) -> String {
+fn describe(now: &Situation) -> String {
     let mut blocks = vec![now.work.name.clone()];
     blocks.extend(now.work.description.iter().chain(&now.work.instructions).cloned());
     blocks.extend(now.question.iter().map(|question| question.asked.message.clone()));
@@ -68,7 +68,7 @@ async fn run() -> Result<ExitCode, Box<dyn Error>> {
     let mut view = service.act(&Request::of(view.address), &Act::Begin, &me).await?;
     let mut lines = std::io::stdin().lock().lines();
     loop {
-        writeln!(std::io::stdout(), "\n{}\n", told(&view.situation))?;
+        writeln!(std::io::stdout(), "\n{}\n", describe(&view.situation))?;
         if let Some(result) = view.terminal {
             writeln!(std::io::stdout(), "the run is over: {result}")?;
             return Ok(if result == "success" { ExitCode::SUCCESS } else { ExitCode::FAILURE });
