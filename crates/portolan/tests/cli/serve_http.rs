@@ -39,6 +39,11 @@ impl Served {
         self.message("/mcp", &call, &more)
     }
 
+    pub(crate) fn metrics(&self) -> Answer {
+        let (host, bearer) = (self.host(), self.bearer());
+        self.with("GET", "/metrics", &[("Host", &host), ("Authorization", &bearer)], "")
+    }
+
     /// The names of the tools at a path, by a client of 2026-07-28, which has no session.
     pub(crate) fn tools(&self, path: &str) -> Vec<String> {
         let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": meta() } });
@@ -187,10 +192,9 @@ fn calls_and_refusals_are_counted() {
     ] {
         assert_eq!(server.call(tool, &arguments).status, 200, "{tool}");
     }
-    let (host, bearer) = (server.host(), server.bearer());
-    let without = server.with("GET", "/metrics", &[("Host", &host)], "");
+    let without = server.with("GET", "/metrics", &[("Host", &server.host())], "");
     assert_eq!(verdict(&without), "401 no_token");
-    let metrics = server.with("GET", "/metrics", &[("Host", &host), ("Authorization", &bearer)], "");
+    let metrics = server.metrics();
     assert_eq!(metrics.header("content-type"), Some("application/openmetrics-text; version=1.0.0; charset=utf-8"));
     expect![[r##"
         # EOF
@@ -208,10 +212,9 @@ fn calls_and_refusals_are_counted() {
 
 /// What metrics count, without the times.
 fn counts(metrics: &Answer) -> String {
-    let has_time = |line: &&str| line.contains("_bucket{") || (line.contains("_seconds_sum{"));
-    let mut lines: Vec<&str> =
-        metrics.body.lines().filter(|line| !line.starts_with("# ") || *line == "# EOF").collect();
-    lines.retain(|line| !has_time(line));
+    let is_shown = |line: &&str| !line.starts_with("# ") || *line == "# EOF";
+    let has_time = |line: &&str| line.contains("_bucket{") || line.contains("_seconds_sum{");
+    let mut lines: Vec<&str> = metrics.body.lines().filter(is_shown).filter(|line| !has_time(line)).collect();
     lines.sort_unstable();
     lines.join("\n")
 }
@@ -227,8 +230,6 @@ fn moves_effects_and_requests_to_servers_and_models_are_counted() {
     let server = Served::over_http(&project, &["w.yaml", "--toolset", "graph", "--model", &model]);
     let called = server.call("w", &json!({}));
     assert!(called.body.contains("done"), "{}", called.body);
-    let (host, bearer) = (server.host(), server.bearer());
-    let metrics = server.with("GET", "/metrics", &[("Host", &host), ("Authorization", &bearer)], "");
     expect![[r##"
         # EOF
         gen_ai_client_operation_duration_seconds_count{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="m",error_type=""} 2
@@ -246,7 +247,7 @@ fn moves_effects_and_requests_to_servers_and_models_are_counted() {
         portolan_runs_open 0
         portolan_runs_waiting 0
         portolan_sessions 0
-        portolan_sessions_suspended 0"##]].assert_eq(&counts(&metrics));
+        portolan_sessions_suspended 0"##]].assert_eq(&counts(&server.metrics()));
 }
 
 #[test]
