@@ -1,6 +1,7 @@
 //! Task files on a real file system: refused files, kept content, and many concurrent writers.
 
 use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::{Command, Stdio};
@@ -560,5 +561,20 @@ fn no_version_of_another_program_is_lost_while_a_file_is_exchanged() {
         });
         let end = fs::read_to_string(&target).expect("it is there");
         assert!(end == "theirs 100" || replaced == "theirs 100", "{end} stands, and replaced {replaced}");
+    }
+}
+
+/// The version that was taken last is the newest, however often others came between.
+#[test]
+fn a_version_that_was_taken_is_put_back_even_if_that_is_given_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (target, ours) = (folder.path().join("a.txt"), folder.path().join("ours"));
+    for (most, newest) in [(0, "theirs 2"), (1, "theirs 1")] {
+        fs::write(&target, "theirs 1").expect("written");
+        fs::write(&ours, "theirs 2").expect("written");
+        // What was placed is no longer there: each time another version seems to have come.
+        let done = write::put_back(&ours, &target, (b"theirs 2".to_vec(), b"mine".to_vec()), most);
+        assert_eq!(done.expect_err("it is given up").kind(), io::ErrorKind::ResourceBusy);
+        assert_eq!(fs::read_to_string(&target).expect("it is there"), newest, "{most}");
     }
 }

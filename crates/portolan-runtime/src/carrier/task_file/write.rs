@@ -84,8 +84,9 @@ pub(crate) fn exchange_known(
     written
 }
 
-/// The most versions of another writer that are put back, each of which came while the one before was put back.
-const MOST_PUT_BACK: u32 = 10;
+/// The most versions of another writer that are put back, each of which came while the one before was put back. A writer
+/// that never pauses must not hold the caller for ever.
+const MOST_PUT_BACK: u32 = 1_000;
 
 /// Swaps a file with `target`, and looks afterwards at what was there: a comparison before would miss a writer that
 /// comes between. Where files cannot be swapped, it is compared before.
@@ -93,22 +94,33 @@ fn swap_known(ours: &Path, target: &Path, (known, bytes): (&[u8], &[u8])) -> io:
     if !swap(ours, target) {
         return if has(target, known)? { fs::rename(ours, target).map(|()| true) } else { Ok(false) };
     }
-    let mut taken = bytes_of(ours)?;
+    let taken = bytes_of(ours)?;
     if taken == known {
         return Ok(true);
     }
-    let mut placed = bytes.to_vec();
-    for _nth in 0..MOST_PUT_BACK {
+    put_back(ours, target, (taken, bytes.to_vec()), MOST_PUT_BACK).map(|()| false)
+}
+
+/// Puts back the `taken` version of another writer that is at `ours`, in exchange for what was `placed` at `target`.
+pub(super) fn put_back(
+    ours: &Path,
+    target: &Path,
+    (mut taken, mut placed): (Vec<u8>, Vec<u8>),
+    most: u32,
+) -> io::Result<()> {
+    for _nth in 0..most {
         if !swap(ours, target) {
-            return fs::rename(ours, target).map(|()| false);
+            return fs::rename(ours, target);
         }
         let now = bytes_of(ours)?;
         if now == placed {
-            return Ok(false);
+            return Ok(());
         }
         // It is newer than what was put back just now.
         placed = std::mem::replace(&mut taken, now);
     }
+    // What was taken last is newer than what is there now.
+    fs::rename(ours, target)?;
     Err(io::Error::new(ErrorKind::ResourceBusy, "another program replaces it again and again"))
 }
 
