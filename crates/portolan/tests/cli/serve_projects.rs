@@ -285,15 +285,16 @@ fn probes_and_metrics_are_those_of_all_projects() {
     let served = served(&folder, &[]);
     result(&served, "one", "Init", &json!({ "workflowType": "first" }));
     result(&served, "two", "Init", &json!({ "workflowType": "second" }));
-    let (host, bearer) = (served.host(), served.bearer());
+    let host = served.host();
     for path in ["/healthz", "/readyz"] {
         let answer = served.with("GET", path, &[("Host", &host)], "");
         assert_eq!((answer.status, &*answer.body), (200, "ok\n"), "{path}");
     }
-    let metrics = served.with("GET", "/metrics", &[("Host", &host), ("Authorization", &bearer)], "");
+    let metrics = served.metrics();
     let shown = |line: &&str| line.contains("_count{") || line.starts_with("portolan_");
     expect![[r#"
         mcp_server_operation_duration_seconds_count{mcp_method_name="tools/call",gen_ai_tool_name="Init",error_type=""} 2
+        portolan_moves_total{event="opened"} 2
         portolan_requests_pending 0
         portolan_sessions 0
         portolan_sessions_suspended 0
