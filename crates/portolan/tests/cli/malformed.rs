@@ -117,7 +117,7 @@ fn seeds(server: &Served) -> Vec<Vec<u8>> {
     let requests = [
         healthy(server),
         call("Current", json!({})),
-        call("Start", json!({ "workflow": "small", "description": "x" })),
+        call("Init", json!({ "workflowType": "small" })),
         call("Next", json!({ "taskFilePath": ".tasks/x.json", "result": "passed" })),
         post(server, "/mcp", "", &initialize().to_string()),
         post(server, "/mcp/navigate", session, &json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" }).to_string()),
