@@ -210,7 +210,7 @@ fn a_server_that_never_answers_the_newest_greeting_is_reached_by_the_older_one()
             _ => usual(request),
         })
         .await;
-        let options = PoolOptions { handshake_timeout: Duration::from_secs(2), ..PoolOptions::default() };
+        let options = PoolOptions { handshake_timeout: Duration::from_secs(5), ..PoolOptions::default() };
         let world = web.world_with(http, options);
         world.call("echo", nothing()).await.expect("it answers");
     });
