@@ -58,22 +58,7 @@ tools:
 "#;
 
 /// A question that answers itself after a second.
-const ASKS: &str = r#"
-id: asks
-version: 1.0.0
-title: Asks
-activities:
-  - id: work
-    name: Work
-    steps:
-      - id: ask
-        kind: checkpoint
-        message: Go on?
-        autoAdvanceMs: 1000
-        defaultOption: yes
-        options:
-          - { id: yes, label: Yes }
-"#;
+const ASKS: &str = include_str!("fixtures/asks.yaml");
 
 const NOW: i64 = 1_700_000_000_000;
 const HOUR: i64 = 3_600_000;

@@ -97,9 +97,9 @@ const PROMPTS: Method = Method {
     request: |params| ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(params)),
 };
 
-/// Asks a server of the revision without a handshake to report the changes of its lists, as those with one do unasked. Ends
-/// with the connection. A server that cannot report the changes of all its lists is not asked: for those, the time counts
-/// that it gives with each list.
+/// Asks a server of the revision without a handshake to report the changes of its lists; older ones report them unasked.
+/// The reports end with the connection. A server that cannot report changes of all its lists is not asked, and its lists
+/// are cached for the time that it gives.
 pub(super) fn listen(peer: &Peer<RoleClient>, notices: &Arc<Notices>) {
     let Some(wanted) = peer.peer_info().filter(|info| !info.protocol_version.has_initialize()).and_then(|info| {
         let all = &info.capabilities;
@@ -114,6 +114,7 @@ pub(super) fn listen(peer: &Peer<RoleClient>, notices: &Arc<Notices>) {
     }) else {
         return;
     };
+    notices.ask();
     let (peer, notices) = (peer.clone(), Arc::clone(notices));
     tokio::spawn(async move {
         let Ok(mut changes) = peer.listen(wanted.clone()).await else { return };

@@ -41,7 +41,9 @@ pub(super) struct Listener(pub(super) OnProgress);
 pub(super) struct Notices {
     /// Counts the changes of the server's lists.
     changes: AtomicU64,
-    /// Whether the server was asked to report them, and does.
+    /// Whether the server was asked to report them.
+    is_asked: AtomicBool,
+    /// Whether it was, and does.
     listens: AtomicBool,
     listeners: Mutex<BTreeMap<i64, Listener>>,
 }
@@ -55,10 +57,15 @@ impl Notices {
         self.listens.load(Ordering::Relaxed)
     }
 
+    /// Notes that the server is asked to report changes.
+    pub(super) fn ask(&self) {
+        self.is_asked.store(true, Ordering::Relaxed);
+    }
+
     /// Notes that the server reports changes, or does so no longer.
     pub(super) fn listen(&self, listens: bool) {
         self.listens.store(listens, Ordering::Relaxed);
-        // What was cached until the next report has no end any more, so it must not be used again.
+        // A list that was cached while changes were reported has no expiry, so it must not be used after that.
         self.changes.fetch_add(u64::from(!listens), Ordering::Relaxed);
     }
 
@@ -93,9 +100,11 @@ impl Notices {
     fn received(&self, message: RxJsonRpcMessage<RoleClient>) -> Option<RxJsonRpcMessage<RoleClient>> {
         let JsonRpcMessage::Notification(notification) = message else { return Some(message) };
         match notification.notification {
-            // rmcp waits for these where changes are listened to.
+            // rmcp waits for these where reports were asked for. From other servers they are not used either.
             ServerNotification::SubscriptionsAcknowledgedNotification(_)
-            | ServerNotification::CancelledNotification(_) => {
+            | ServerNotification::CancelledNotification(_)
+                if self.is_asked.load(Ordering::Relaxed) =>
+            {
                 return Some(JsonRpcMessage::Notification(notification));
             }
             ServerNotification::ProgressNotification(progress) => self.progressed(progress.params),

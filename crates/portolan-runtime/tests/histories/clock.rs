@@ -18,16 +18,16 @@ pub(crate) struct WrongClock(String);
 impl WrongClock {
     /// Returns `None` if it is not installed, and says so.
     pub(crate) fn found() -> Option<WrongClock> {
-        // The program knows where its library is. The process is not started through it: what is killed would be the
-        // program.
-        let told = Command::new("faketime").args(["-m", "-f", "+0s", "printenv", "LD_PRELOAD"]).output();
-        let Some(told) = told.ok().filter(|told| told.status.success()) else {
+        // The program knows where its library is. The process is not started through the program, because `kill` would
+        // then end the program and not the process.
+        let output = Command::new("faketime").args(["-m", "-f", "+0s", "printenv", "LD_PRELOAD"]).output();
+        let Some(output) = output.ok().filter(|output| output.status.success()) else {
             let said = "NOT CHECKED: a process whose clock is wrong, because there is no `faketime` on this machine; \
                         install `faketime`\n";
             std::io::stderr().write_all(said.as_bytes()).expect("standard error is there");
             return None;
         };
-        Some(WrongClock(String::from_utf8(told.stdout).expect("a path").trim_end().to_owned()))
+        Some(WrongClock(String::from_utf8(output.stdout).expect("a path").trim_end().to_owned()))
     }
 
     /// Makes a process have it. Timers and the times of histories use the monotonic clock, which stays right.
@@ -45,7 +45,7 @@ fn ahead() -> u128 {
 
 /// Writes down the clock of this process.
 pub(crate) fn note(folder: &Path) {
-    // A process that is killed does not remove them; nobody else opens them.
+    // A killed process leaves these files behind, and no other process opens them.
     for name in std::env::var(SHARED).unwrap_or_default().split(' ').filter_map(|name| name.strip_prefix('/')) {
         for file in [name.to_owned(), format!("sem.{name}")] {
             let _not_there = std::fs::remove_file(Path::new("/dev/shm").join(file));

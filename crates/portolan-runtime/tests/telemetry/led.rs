@@ -113,22 +113,7 @@ fn a_fork_whose_branches_are_tasks_of_their_own_is_no_failure() {
 }
 
 /// A question that answers itself after a second.
-const ASKS: &str = "
-id: asks
-version: 1.0.0
-title: Asks
-activities:
-  - id: work
-    name: Work
-    steps:
-      - id: ask
-        kind: checkpoint
-        message: Go on?
-        autoAdvanceMs: 1000
-        defaultOption: yes
-        options:
-          - { id: yes, label: Yes }
-";
+const ASKS: &str = include_str!("../fixtures/asks.yaml");
 
 #[test]
 fn a_question_that_times_out_is_no_failure() {

@@ -180,8 +180,8 @@ pub(super) fn run(args: &Gate, common: &Common) -> anyhow::Result<Exit> {
 fn serve(args: &Serve, common: &Common) -> anyhow::Result<Exit> {
     let address = args.over_http.address()?;
     let output = common.output();
-    let metrics = Metrics::new();
-    let notes = args.log.notes(address.map(|_| metrics.events()));
+    let served = address.map(|address| (address, Metrics::new()));
+    let notes = args.log.notes(served.as_ref().map(|(_, metrics)| metrics.events()));
     let options = Options { is_remote: address.is_some(), is_gateway: true, ..common.options()? };
     let service = Arc::new(Service::new(options)?);
     let file = args.mcp.as_deref().expect("clap requires it");
@@ -219,8 +219,8 @@ fn serve(args: &Serve, common: &Common) -> anyhow::Result<Exit> {
         gateway = gateway.hiding();
     }
     sets.push(named("gate", mcp::gateway(Arc::clone(&service), Arc::new(gateway))));
-    match address {
-        Some(address) => {
+    match served {
+        Some((address, metrics)) => {
             over_http(mcp::Content::Project(service, sets), address, &args.over_http, None, metrics, &output)?
         }
         None => {

@@ -121,8 +121,8 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
     }
     let has = |set| toolsets.contains(&set);
     let output = common.output();
-    let metrics = Metrics::new();
-    let notes = args.log.notes(address.map(|_| metrics.events()));
+    let over_http = address.map(|address| (address, Metrics::new()));
+    let notes = args.log.notes(over_http.as_ref().map(|(_, metrics)| metrics.events()));
     let options = Options { definitions: files.led, ..args.options(common.options()?) };
     let service = Arc::new(Service::new(options)?);
     // Definitions on the command line must be sound before a client connects.
@@ -160,8 +160,8 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         }
         sets.push(named("author", mcp::author(Arc::clone(&service), Author::new(file, args.mcp, pool)?)));
     }
-    match address {
-        Some(address) => {
+    match over_http {
+        Some((address, metrics)) => {
             let page = args.studio.then(|| page(&service));
             http::serve(mcp::Content::Project(service, sets), address, &args.over_http, page, metrics, &output)?;
         }

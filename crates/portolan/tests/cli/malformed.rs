@@ -1,6 +1,6 @@
-//! Requests that no client would send: whole ones that are cut, spliced, repeated, compressed by name only and filled with
-//! extremes, over connections that are cut, too. The server answers others meanwhile, admits nobody without the token,
-//! finds no fault of its own, and keeps its memory.
+//! Malformed requests: whole ones that are cut, spliced, repeated and filled with extremes, over connections that may break.
+//! The server answers other clients meanwhile, admits nobody without the token, returns no status of 500 or above except
+//! for 503, does not panic, and its memory stays bounded.
 //!
 //! `PORTOLAN_MALFORMED_SECONDS=3600 cargo test -p portolan --test cli malformed` goes on for an hour.
 
