@@ -66,3 +66,15 @@ impl fmt::Debug for StoreAt {
         }
     }
 }
+
+/// The reason why an address is refused, as a sentence with what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadAddress(pub(super) String);
+
+impl fmt::Display for BadAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadAddress {}

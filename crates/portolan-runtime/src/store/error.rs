@@ -90,6 +90,20 @@ impl StoreError {
         StoreError::NotFound { what: format!("run `{id}`") }
     }
 
+    /// Returns the error of a driver whose lease another one has taken meanwhile.
+    pub(super) fn lease_lost(id: &RunId) -> StoreError {
+        StoreError::Failed {
+            code: "lease_lost",
+            message: format!("the lease of the run `{id}` was lost, and another process may be driving it"),
+            help: "make sure that the store can be reached, then resume the run".to_owned(),
+        }
+    }
+
+    /// Returns the error for a run that was sealed when this process saw it and is not now, or the other way round.
+    pub(super) fn other_seal(id: &RunId) -> StoreError {
+        StoreError::Corrupt(format!("it has changed whether run `{id}` is sealed: restore the store from a backup"))
+    }
+
     /// Returns the error for an unknown definition.
     pub fn no_definition(digest: &Digest) -> StoreError {
         StoreError::NotFound { what: format!("definition `{digest}`") }

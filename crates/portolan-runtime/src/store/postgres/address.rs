@@ -9,6 +9,8 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
+use crate::store::BadAddress;
+
 /// The address of a run store in PostgreSQL.
 ///
 /// A `postgres://` URL with two parameters besides those of PostgreSQL's own clients: `schema` names the schema of the
@@ -29,18 +31,6 @@ pub struct PostgresAddress {
     pub(super) schema: String,
     pub(super) root_certificates: Option<PathBuf>,
 }
-
-/// The reason why an address is refused, as a sentence with what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadAddress(String);
-
-impl fmt::Display for BadAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for BadAddress {}
 
 /// The time that a server may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

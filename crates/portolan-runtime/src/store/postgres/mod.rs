@@ -28,6 +28,8 @@ use portolan_core::run::Run;
 use portolan_core::value::Timestamp;
 use tokio::sync::oneshot;
 
+use super::held::Fences;
+use super::jobs::ended;
 use super::lease::DrivenRuns;
 use super::rows::{NewRows, Row, Sizes};
 use super::{
@@ -35,9 +37,8 @@ use super::{
     StoreError, StoreStatus, StoredRun, Summary,
 };
 use crate::clock::Clock;
-pub use address::{BadAddress, PostgresAddress};
+pub use address::PostgresAddress;
 use connect::Database;
-use lease::Fences;
 use listen::Announcements;
 use work::Work;
 use write::Append;
@@ -59,7 +60,7 @@ struct SharedState {
     sizes: Sizes,
     /// The runs that are driven through this store.
     driven: DrivenRuns,
-    fences: Fences,
+    fences: Arc<Fences>,
     announcements: Announcements,
     /// Whether runs are sealed, for those that this process has read or created.
     sealed: Mutex<BTreeMap<RunId, bool>>,
@@ -86,7 +87,7 @@ impl PostgresStore {
             keyring,
             sizes: Sizes::default(),
             driven: DrivenRuns::default(),
-            fences: Fences::default(),
+            fences: Arc::default(),
             announcements: Announcements::default(),
             sealed: Mutex::default(),
         };
@@ -110,12 +111,8 @@ impl PostgresStore {
         T: Send + 'static,
         F: Future<Output = Result<T, StoreError>> + 'static,
     {
-        let (shared, (reply, answer)) = (Arc::clone(&self.shared), oneshot::channel());
-        self.work()?.jobs.run(async move || {
-            // The caller may be gone, and nothing else needs the result.
-            let _ = reply.send(work(shared).await);
-        });
-        answer.await.unwrap_or_else(|_| Err(ended()))
+        let shared = Arc::clone(&self.shared);
+        self.work()?.jobs().result_of(move || work(shared)).await
     }
 
     async fn append_row(&self, row: Row) -> Result<(), StoreError> {
@@ -146,10 +143,6 @@ impl SharedState {
     }
 }
 
-fn ended() -> StoreError {
-    StoreError::Unavailable("the thread of the run store has ended: start again".to_owned())
-}
-
 impl Store for PostgresStore {
     fn create(&self, new: NewRun) -> Reply<'_, ()> {
         super::assert_begins(&new);
@@ -163,7 +156,7 @@ impl Store for PostgresStore {
             }
             if answer.is_ok() {
                 let shared = Arc::clone(&self.shared);
-                self.work()?.jobs.run(async move || listen::announce(&shared).await);
+                self.work()?.jobs().run(async move || listen::announce(&shared).await);
             }
             answer
         })
@@ -195,7 +188,7 @@ impl Store for PostgresStore {
     fn lease<'a>(&'a self, id: &'a RunId) -> Reply<'a, Box<dyn Lease>> {
         let (id, term) = (id.clone(), self.term);
         Box::pin(async move {
-            let jobs = self.work()?.jobs.clone();
+            let jobs = self.work()?.jobs().clone();
             let held = self.on_thread(move |shared| lease::take(shared, id, term, jobs)).await?;
             Ok(Box::new(held) as Box<dyn Lease>)
         })
@@ -204,7 +197,7 @@ impl Store for PostgresStore {
     fn claim(&self, now: Timestamp, limit: usize) -> Reply<'_, Vec<(RunId, Box<dyn Lease>)>> {
         let term = self.term;
         Box::pin(async move {
-            let jobs = self.work()?.jobs.clone();
+            let jobs = self.work()?.jobs().clone();
             let asked = (now.0, i64::try_from(limit).unwrap_or(i64::MAX));
             let claimed = self.on_thread(move |shared| lease::claim(shared, asked, term, jobs)).await?;
             Ok(claimed.into_iter().map(|(id, held)| (id, Box::new(held) as Box<dyn Lease>)).collect())

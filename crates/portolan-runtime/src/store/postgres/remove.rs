@@ -6,7 +6,6 @@ use deadpool_postgres::Object;
 
 use super::SharedState;
 use super::fault::Trouble;
-use super::lease::under_way;
 use crate::store::{RunId, StoreError, still_open};
 
 /// The position comes first, as in an append: whoever has it locked decides the run's next record.
@@ -39,7 +38,7 @@ pub(super) async fn remove(shared: Arc<SharedState>, id: RunId, expected_seq: u6
         }
         let statement = transaction.prepare_cached(HOLDER).await?;
         if let Some(row) = transaction.query_opt(&statement, &[&number]).await? {
-            return Err(under_way(&shared, &id, row.get(0)).into());
+            return Err(shared.fences.under_way(&id, row.get(0)).into());
         }
         for sql in REMOVE {
             let statement = transaction.prepare_cached(sql).await?;

@@ -233,10 +233,8 @@ async fn outcomes(
             "done" => Ok(()),
             "unknown" => Err(StoreError::no_run(id)),
             "conflict" => Err(StoreError::Conflict { actual_seq: actual.unwrap_or_default().unsigned_abs() }),
-            "fenced" => Err(fenced(id)),
-            _ => Err(StoreError::Corrupt(format!(
-                "it has changed whether run `{id}` is sealed: restore the store from a backup"
-            ))),
+            "fenced" => Err(StoreError::lease_lost(id)),
+            _ => Err(StoreError::other_seal(id)),
         };
         (*place, answer)
     };
@@ -255,15 +253,6 @@ async fn is_sealed(shared: &SharedState, id: &RunId) -> Result<bool, StoreError>
     let found = shared.database.with(look).await?;
     shared.note_sealed(id, found);
     Ok(found)
-}
-
-/// The error of a driver whose lease another one has taken meanwhile.
-fn fenced(id: &RunId) -> StoreError {
-    StoreError::Failed {
-        code: "lease_lost",
-        message: format!("the lease of the run `{id}` was lost, and another process may be driving it"),
-        help: "make sure that the store can be reached, then resume the run".to_owned(),
-    }
 }
 
 /// Returns a random number that no other request has.
