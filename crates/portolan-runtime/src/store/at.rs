@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Keyring, MemoryStore, PostgresAddress, PostgresStore, SqliteStore, Store};
+use super::{Keyring, MemoryStore, PostgresAddress, PostgresStore, RestateAddress, RestateStore, SqliteStore, Store};
 
 /// The location of runs.
 #[derive(Clone)]
@@ -15,6 +15,8 @@ pub enum StoreAt {
     File(PathBuf),
     /// In a PostgreSQL database.
     Postgres(Box<PostgresAddress>),
+    /// In Restate.
+    Restate(RestateAddress),
     /// In any other store.
     Custom(Arc<dyn Store>),
 }
@@ -29,28 +31,31 @@ impl StoreAt {
                 Arc::new(SqliteStore::at(path, Keyring::in_folder(data)).definitions_in(definitions))
             }
             StoreAt::Postgres(address) => Arc::new(PostgresStore::at((**address).clone(), Keyring::in_folder(data))),
+            StoreAt::Restate(address) => Arc::new(RestateStore::at(address.clone(), Keyring::in_folder(data))),
             StoreAt::Custom(store) => Arc::clone(store),
         }
     }
 
-    /// Returns the kind of the store in one word: `memory`, `sqlite`, `postgres` or `custom`.
+    /// Returns the kind of the store in one word: `memory`, `sqlite`, `postgres`, `restate` or `custom`.
     pub fn kind(&self) -> &'static str {
         match self {
             StoreAt::Memory => "memory",
             StoreAt::File(_) => "sqlite",
             StoreAt::Postgres(_) => "postgres",
+            StoreAt::Restate(_) => "restate",
             StoreAt::Custom(_) => "custom",
         }
     }
 }
 
-/// The file, or the address without its password.
+/// The file, or the address without its password or token.
 impl fmt::Display for StoreAt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StoreAt::Memory => f.write_str("memory"),
             StoreAt::File(path) => path.display().fmt(f),
             StoreAt::Postgres(address) => address.fmt(f),
+            StoreAt::Restate(address) => address.fmt(f),
             StoreAt::Custom(_) => f.write_str("a store of the program"),
         }
     }
@@ -62,6 +67,7 @@ impl fmt::Debug for StoreAt {
             StoreAt::Memory => f.write_str("Memory"),
             StoreAt::File(path) => f.debug_tuple("File").field(path).finish(),
             StoreAt::Postgres(address) => f.debug_tuple("Postgres").field(address).finish(),
+            StoreAt::Restate(address) => f.debug_tuple("Restate").field(address).finish(),
             StoreAt::Custom(_) => f.write_str("Custom"),
         }
     }

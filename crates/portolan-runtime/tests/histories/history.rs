@@ -158,6 +158,13 @@ pub(crate) fn noting_lost_leases(folder: &Path, lost: impl FnOnce()) {
     }
 }
 
+/// Writes down that leases may end at any time from now on, although their holders live. As a call without an answer, it
+/// may be explained at any time, also after everything else.
+pub(crate) fn note_leases_that_may_end(folder: &Path) {
+    let log = Log::at(&folder.join(format!("{}.lost", now())));
+    (0..super::RUNS).for_each(|run| drop(log.begins(run, Call::TakenAway)));
+}
+
 /// The calls on one run.
 #[derive(Clone, Default)]
 pub(crate) struct History {

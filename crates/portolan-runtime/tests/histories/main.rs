@@ -12,6 +12,9 @@ mod network;
 #[path = "../common/postgres.rs"]
 #[expect(dead_code, reason = "the tests of the store use more of it")]
 mod postgres;
+#[path = "../common/restate.rs"]
+#[expect(dead_code, reason = "the benchmark uses more of it")]
+mod restate;
 #[path = "../../src/store/contract/sample.rs"]
 mod sample;
 
@@ -26,8 +29,12 @@ use std::time::{Duration, Instant};
 use clock::WrongClock;
 use history::{Call, History};
 use network::Network;
-use portolan_runtime::store::{Digest, Keyring, NewRun, PostgresStore, Record, RunId, SqliteStore, Store};
+use portolan_runtime::store::{
+    Digest, Keyring, NewRun, PostgresAddress, PostgresStore, Record, RestateAddress, RestateStore, RunId, SqliteStore,
+    Store,
+};
 use postgres::Server;
+use restate::Restate;
 use sample::Sample;
 
 /// The number of runs that the callers share.
@@ -40,6 +47,8 @@ const ROUNDS: usize = 10;
 /// The time that each direction takes while the network is slow, and the number of calls that are made then.
 const DELAY: Duration = Duration::from_millis(100);
 const SLOW_CALLS: usize = 100;
+/// The term of leases in Restate.
+const TERM: Duration = Duration::from_secs(2);
 /// Takes all leases away. It locks them in the order of the writers, which otherwise may wait for it while it waits for
 /// them.
 const TAKE_AWAY: &str = "WITH held AS (
@@ -53,9 +62,12 @@ fn calls() -> usize {
 
 fn store(at: &str) -> Arc<dyn Store> {
     let keys = Keyring::in_folder(&std::env::temp_dir());
-    match at.parse() {
-        Ok(address) => Arc::new(PostgresStore::at(address, keys)),
-        Err(_) => Arc::new(SqliteStore::at(at, keys)),
+    if PostgresAddress::is_meant(at) {
+        Arc::new(PostgresStore::at(at.parse().expect("an address"), keys))
+    } else if RestateAddress::is_meant(at) {
+        Arc::new(RestateStore::at(at.parse().expect("an address"), keys).lease_term(TERM))
+    } else {
+        Arc::new(SqliteStore::at(at, keys))
     }
 }
 
@@ -139,6 +151,21 @@ impl Callers<'_> {
         process.kill().expect("it is there");
         process.wait().expect("it is gone");
         self.add(None);
+    }
+
+    /// Stops a process while the others go on, for at least this time.
+    fn pause_one(&mut self, time: Duration) {
+        let begun = Instant::now();
+        let process = &self.processes[0];
+        let signals = |signal| {
+            let process = rustix::process::Pid::from_child(process);
+            rustix::process::kill_process(process, signal).expect("it is there");
+        };
+        signals(rustix::process::Signal::STOP);
+        while begun.elapsed() < time {
+            self.go_on(REPORTED);
+        }
+        signals(rustix::process::Signal::CONT);
     }
 
     fn end(self) -> Vec<History> {
@@ -235,6 +262,46 @@ fn slow(network: &Network, callers: &Callers<'_>) {
     assert!(begun.elapsed() > 5 * (2 * DELAY), "the network was not slow");
     network.cut();
     network.delays(Duration::ZERO);
+}
+
+/// A cluster of three servers that keeps everything twice. Leases end by its own timers, which may come late, and which may
+/// come before a renewal that waits for a server to be replaced.
+#[test]
+fn a_cluster_keeps_one_order_while_its_servers_are_killed_in_turn() {
+    let Some(mut cluster) = Restate::cluster(3) else { return };
+    let home = tempfile::tempdir().expect("a folder");
+    let mut callers = Callers::start(&cluster.address("shop"), home.path());
+    let wrong_clock = WrongClock::found();
+    (1..PROCESSES).for_each(|_| callers.add(None));
+    callers.add(wrong_clock.as_ref());
+    let (calls, rounds) = (calls() / 4, 8);
+    for round in 0..rounds {
+        callers.go_on(calls / rounds);
+        match round {
+            0 | 4 => callers.kill_one(),
+            1 | 3 | 5 => {
+                history::note_leases_that_may_end(home.path());
+                let place = round / 2;
+                cluster.crash(place);
+                // The others go on: nothing that was acknowledged is on one server only.
+                callers.go_on(calls / rounds / 2);
+                cluster.go_on(place);
+            }
+            2 | 6 => {
+                history::note_leases_that_may_end(home.path());
+                cluster.crash_objects();
+                cluster.serve_objects();
+            }
+            _ => {
+                history::note_leases_that_may_end(home.path());
+                callers.pause_one(3 * TERM / 2);
+            }
+        }
+    }
+    callers.go_on(calls / rounds);
+    let histories = callers.end();
+    assert_eq!(clock::wrong_ones(home.path()), usize::from(wrong_clock.is_some()));
+    assert_explained(histories, calls);
 }
 
 /// The control: without fencing, the same checker finds the fault.

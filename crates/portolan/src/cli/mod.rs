@@ -59,7 +59,7 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use portolan_core::diagnostic::{Diagnostic, closest};
 use portolan_core::dialect::Strictness;
 use portolan_runtime::service::{ErrorKind, Options, ServiceError, StoreAt};
-use portolan_runtime::store::PostgresAddress;
+use portolan_runtime::store::{BadAddress, PostgresAddress, RestateAddress};
 use portolan_runtime::telemetry::Telemetry;
 
 pub(crate) use output::{Format, Output};
@@ -256,20 +256,24 @@ impl Common {
     }
 }
 
-/// Returns where a store is. The password of a database may be in `PGPASSWORD`, as for PostgreSQL's own programs.
+/// Returns where a store is. What is secret may be in the environment, in the variables of each server's own programs.
 fn store_at(store: &Path) -> Result<StoreAt, ServiceError> {
-    let Some(text) = store.to_str().filter(|text| PostgresAddress::is_meant(text)) else {
-        return Ok(if store.as_os_str() == "memory" { StoreAt::Memory } else { StoreAt::File(store.to_owned()) });
+    let secret = |variable: &str| std::env::var(variable).ok();
+    let at = match store.to_str() {
+        Some("memory") => Ok(StoreAt::Memory),
+        Some(text) if PostgresAddress::is_meant(text) => text.parse().map(|address: PostgresAddress| {
+            StoreAt::Postgres(Box::new(address.with_password(secret("PGPASSWORD").as_deref())))
+        }),
+        Some(text) if RestateAddress::is_meant(text) => text
+            .parse()
+            .map(|address: RestateAddress| StoreAt::Restate(address.with_token(secret("RESTATE_AUTH_TOKEN")))),
+        _ => Ok(StoreAt::File(store.to_owned())),
     };
-    let password = std::env::var("PGPASSWORD").ok();
-    match text.parse::<PostgresAddress>() {
-        Ok(address) => Ok(StoreAt::Postgres(Box::new(address.with_password(password.as_deref())))),
-        Err(error) => {
-            let text = error.to_string();
-            let (message, help) = text.split_once("; ").unwrap_or((&text, "correct the address"));
-            Err(ServiceError::refused("bad_store", message, help))
-        }
-    }
+    at.map_err(|error: BadAddress| {
+        let text = error.to_string();
+        let (message, help) = text.split_once("; ").unwrap_or((&text, "correct the address"));
+        ServiceError::refused("bad_store", message, help)
+    })
 }
 
 /// Runs a future to completion on this thread.

@@ -213,7 +213,7 @@ pub(super) fn must_exist(store: &StoreAt) -> Result<(), ServiceError> {
     match store {
         StoreAt::Memory => Err(refused("a store in memory ends with its process: there is nothing to show".into())),
         StoreAt::File(path) if !path.exists() => Err(refused(format!("there is no store at `{}`", path.display()))),
-        StoreAt::File(_) | StoreAt::Postgres(_) | StoreAt::Custom(_) => Ok(()),
+        StoreAt::File(_) | StoreAt::Postgres(_) | StoreAt::Restate(_) | StoreAt::Custom(_) => Ok(()),
     }
 }
 

@@ -1,0 +1,333 @@
+//! The requests of the store to the virtual objects in Restate, and their answers: what `portolan-restate` serves.
+//!
+//! There are three kinds of object. A name has the form `SPACE.REST`; a space is the runs of one project.
+//!
+//! | object | key | what it keeps |
+//! |---|---|---|
+//! | [`RUN`] | the handle of a run | its records, its snapshot and its lease |
+//! | [`INDEX`] | the number of a shard | the lines of the runs whose handles [`shard`] maps to it |
+//! | [`DEFINITION`] | the first [`DEFINITION_KEY`] digits of a digest | the definition bundles whose digests begin so |
+//!
+//! A run's object tells the shard of each change by a message that is not waited for, so that a write takes one
+//! invocation. Restate delivers these messages once and in order; lists show a write soon after it was acknowledged.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The object of a run.
+pub const RUN: &str = "PortolanRun";
+/// The object of a part of the lists.
+pub const INDEX: &str = "PortolanIndex";
+/// The object of definition bundles.
+pub const DEFINITION: &str = "PortolanDefinition";
+/// The number of shards of a space. It is a part of the stored data: another number would look for runs elsewhere.
+pub const SHARDS: u32 = 8;
+/// The number of digits of a digest that name the object of its definition.
+pub const DEFINITION_KEY: usize = 32;
+
+/// Returns the shard of a run.
+///
+/// ```
+/// use portolan_restate_api::{SHARDS, shard};
+///
+/// assert!(shard("k3mx8q2p") < SHARDS);
+/// ```
+pub fn shard(handle: &str) -> u32 {
+    // FNV-1a: it spreads handles that differ in one letter.
+    let hash = handle.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    hash % SHARDS
+}
+
+/// A record as it is stored: two texts, sealed or not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Texts {
+    /// The event.
+    pub event: String,
+    /// The changes.
+    pub changes: String,
+    /// A number that the writer chose. It recognises its record by it if it asks again.
+    pub stamp: u64,
+}
+
+/// The state of a run that lists show.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// The status in one word.
+    pub status: String,
+    /// The result of a run that is over.
+    pub result: Option<String>,
+    /// The present node or nodes.
+    pub step: String,
+    /// The time of the last event, in milliseconds.
+    pub updated_at: i64,
+    /// The number of the last record.
+    pub seq: u64,
+    /// The time from which workers may drive the run, in milliseconds.
+    pub due: Option<i64>,
+}
+
+/// A request for a new run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Create {
+    /// The digest of its definition, which is stored already.
+    pub definition: String,
+    /// The opening, sealed or not.
+    pub opening: String,
+    /// The readable part of the opening of a sealed run.
+    pub cover: Option<String>,
+    /// The time of the first event, in milliseconds.
+    pub opened_at: i64,
+    /// Orders runs that moved at the same time in lists: the writer's clock, in nanoseconds.
+    pub born: u64,
+    /// The records from the first.
+    pub records: Vec<Texts>,
+    /// The run after the last record.
+    pub snapshot: String,
+    /// Its line.
+    pub line: Line,
+}
+
+/// A request for the next record of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Append {
+    /// The number of the last record as the writer knows it.
+    pub expected_seq: u64,
+    /// The fence of the writer's lease, if it has one.
+    pub fence: Option<i64>,
+    /// Whether the texts are sealed.
+    pub is_sealed: bool,
+    /// The record.
+    pub texts: Texts,
+    /// The run after it, if it is written whole.
+    pub snapshot: Option<String>,
+    /// Its line.
+    pub line: Line,
+}
+
+/// The answer to a write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Written {
+    /// It is stored. Lists show it when the mark of the run has at least this number.
+    Done {
+        /// The number of changes of the run of which lists are told.
+        mark: u64,
+    },
+    /// The handle is taken.
+    Taken,
+    /// There is no such run.
+    NoRun,
+    /// The run has another last record.
+    Conflict {
+        /// Its number.
+        actual_seq: u64,
+    },
+    /// The writer's lease is over.
+    LeaseLost,
+    /// Somebody has the lease.
+    UnderWay {
+        /// The holder, as it named itself.
+        holder: String,
+    },
+    /// The run is not over.
+    Open,
+    /// The writer takes a sealed run for one that is not, or the other way round.
+    OtherSeal,
+}
+
+/// A request for the records after `after`, up to `limit`. An answer of many bytes has fewer.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct RecordsAfter {
+    /// The number of the record before the first.
+    pub after: u64,
+    /// The maximum number of records.
+    pub limit: u64,
+}
+
+/// Some records of a run, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Records {
+    /// The records, with their numbers.
+    pub found: Vec<(u64, Texts)>,
+    /// Whether these are all that were asked for.
+    pub is_all: bool,
+}
+
+/// A run as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredTexts {
+    /// The number of the last record.
+    pub seq: u64,
+    /// The time of the first event, in milliseconds.
+    pub opened_at: i64,
+    /// The time of the last event, in milliseconds.
+    pub updated_at: i64,
+    /// The digest of its definition.
+    pub definition: String,
+    /// The opening.
+    pub opening: String,
+    /// Whether the texts are sealed.
+    pub is_sealed: bool,
+    /// The number of the record after which `snapshot` was taken.
+    pub whole_at: u64,
+    /// The run after that record.
+    pub snapshot: String,
+    /// The changes of the records after it, with their numbers.
+    pub changes: Vec<(u64, String)>,
+}
+
+/// A request for a lease.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Take {
+    /// A name of the holder that no other has.
+    pub holder: String,
+    /// The time after which the lease ends unless it is renewed, in milliseconds.
+    pub term: u64,
+    /// Refuses unless the run is due at this time, in milliseconds.
+    pub due_by: Option<i64>,
+}
+
+/// The answer to a request for a lease.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Taken {
+    /// The lease is the caller's.
+    Lease {
+        /// Its number, which grows with each lease of the run.
+        fence: i64,
+    },
+    /// Somebody has it.
+    UnderWay {
+        /// The holder.
+        holder: String,
+    },
+    /// The run is not due.
+    NotDue,
+    /// There is no such run.
+    NoRun,
+}
+
+/// A request of the holder of a lease.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Renew {
+    /// The number of the lease.
+    pub fence: i64,
+    /// The new term, in milliseconds.
+    pub term: u64,
+}
+
+/// A message to a shard about a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Note {
+    /// The handle.
+    pub handle: String,
+    /// The number of changes of the run so far.
+    pub mark: u64,
+    /// The line. `None` if the run was removed.
+    pub line: Option<Line>,
+    /// What does not change, for a new run.
+    pub birth: Option<Birth>,
+}
+
+/// What lists show of a run and does not change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Birth {
+    /// The readable opening.
+    pub opening: String,
+    /// Whether the run is sealed.
+    pub is_sealed: bool,
+    /// See [`Create::born`].
+    pub born: u64,
+}
+
+/// A run as a shard shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// The handle.
+    pub handle: String,
+    /// What does not change.
+    pub birth: Birth,
+    /// The line.
+    pub line: Line,
+}
+
+/// A request for lines of a shard.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Query {
+    /// Those that moved last.
+    Latest {
+        /// Leaves out runs that are over.
+        open_only: bool,
+        /// The maximum number of runs.
+        limit: u64,
+    },
+    /// Those after a handle, in the order of handles.
+    Page {
+        /// The handle.
+        after: String,
+        /// Leaves out all but those that are over and whose last event was before this time, in milliseconds.
+        ended_before: Option<i64>,
+        /// The maximum number of runs.
+        limit: u64,
+    },
+    /// Those that are due at a time, the one that has waited longest first.
+    Due {
+        /// The time, in milliseconds.
+        now: i64,
+        /// The maximum number of runs.
+        limit: u64,
+    },
+}
+
+/// The status of a run that is over.
+pub const ENDED: &str = "ended";
+
+/// Sorts lines as a query wants them, and leaves out what it does not want.
+pub fn select(mut lines: Vec<Listed>, query: &Query) -> Vec<Listed> {
+    let limit = match query {
+        Query::Latest { open_only, limit } => {
+            lines.retain(|listed| !open_only || listed.line.status != ENDED);
+            lines.sort_by_key(|listed| std::cmp::Reverse((listed.line.updated_at, listed.birth.born)));
+            limit
+        }
+        Query::Page { after, ended_before, limit } => {
+            let is_wanted =
+                |line: &Line| ended_before.is_none_or(|before| line.status == ENDED && line.updated_at < before);
+            lines.retain(|listed| listed.handle > *after && is_wanted(&listed.line));
+            lines.sort_by(|one, other| one.handle.cmp(&other.handle));
+            limit
+        }
+        Query::Due { now, limit } => {
+            lines.retain(|listed| listed.line.due.is_some_and(|due| due <= *now));
+            lines.sort_by_key(|listed| (listed.line.due, listed.birth.born));
+            limit
+        }
+    };
+    lines.truncate(usize::try_from(*limit).unwrap_or(usize::MAX));
+    lines
+}
+
+/// The numbers of a shard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// The runs that are not over.
+    pub open: u64,
+    /// The runs that are over.
+    pub ended: u64,
+    /// The records of all runs.
+    pub records: u64,
+}
+
+/// The marks of some runs as a shard has them. A run that it does not have is not there.
+pub type Marks = BTreeMap<String, u64>;
+
+/// A definition bundle.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Definition {
+    /// Its digest.
+    pub digest: String,
+    /// Its text.
+    pub text: String,
+}

@@ -1,0 +1,307 @@
+//! A run: its journal and its lease.
+
+use std::time::Duration;
+
+use portolan_restate_api::{
+    Append, Birth, Create, ENDED, Line, Note, Records, RecordsAfter, Renew, StoredTexts, Take, Taken, Texts, Written,
+    shard,
+};
+use restate_sdk::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::PortolanIndexClient;
+
+pub(crate) struct PortolanRun;
+
+/// What every write reads and replaces.
+#[derive(Serialize, Deserialize)]
+struct Head {
+    opened_at: i64,
+    definition: String,
+    is_sealed: bool,
+    /// The number of the record after which the snapshot was taken.
+    whole_at: u64,
+    /// The number of changes of which the index was told.
+    mark: u64,
+    line: Line,
+}
+
+/// The snapshot, with the number of its record.
+#[derive(Serialize, Deserialize)]
+struct Snapshot {
+    seq: u64,
+    text: String,
+}
+
+/// The last lease.
+#[derive(Default, Serialize, Deserialize)]
+struct Lease {
+    fence: i64,
+    /// Its holder. `None` if it is over.
+    holder: Option<String>,
+    /// The number of renewals.
+    renewals: u64,
+}
+
+/// A message of the object to itself, which comes when the term of a lease is over.
+#[derive(Serialize, Deserialize)]
+struct Expiry {
+    fence: i64,
+    renewals: u64,
+}
+
+const HEAD: &str = "head";
+const OPENING: &str = "opening";
+const SNAPSHOT: &str = "snapshot";
+const LEASE: &str = "lease";
+/// The mark of a run that was removed, so that a later run with the same handle goes on from there.
+const LAST_MARK: &str = "mark";
+/// The number of bytes after which an answer has no further record.
+const MOST_BYTES: usize = 4 << 20;
+
+fn record_key(seq: u64) -> String {
+    format!("record.{seq}")
+}
+
+#[object(journal_retention = "0s", lazy_state, client_visibility = "pub(crate)")]
+impl PortolanRun {
+    /// Stores a new run.
+    #[handler]
+    async fn create(&self, ctx: ObjectContext<'_>, new: Json<Create>) -> Result<Json<Written>, HandlerError> {
+        let Create { definition, opening, cover, opened_at, born, records, snapshot, line } = new.into_inner();
+        if let Some(head) = head(&ctx).await? {
+            let is_ours = match (&records[..], record(&ctx, 1).await?) {
+                ([first, ..], Some(stored)) => first.stamp == stored.stamp,
+                _ => false,
+            };
+            return Ok(Json(if is_ours { Written::Done { mark: head.mark } } else { Written::Taken }));
+        }
+        let mark = ctx.get::<u64>(LAST_MARK).await?.unwrap_or(0) + 1;
+        let birth =
+            Birth { opening: cover.clone().unwrap_or_else(|| opening.clone()), is_sealed: cover.is_some(), born };
+        ctx.set(OPENING, opening);
+        ctx.set(SNAPSHOT, Json(Snapshot { seq: line.seq, text: snapshot }));
+        for (texts, seq) in records.into_iter().zip(1..) {
+            ctx.set(&record_key(seq), Json(texts));
+        }
+        let head = Head { opened_at, definition, is_sealed: cover.is_some(), whole_at: line.seq, mark, line };
+        note(&ctx, &head, Some(birth))?;
+        ctx.set(HEAD, Json(head));
+        Ok(Json(Written::Done { mark }))
+    }
+
+    /// Stores the next record.
+    #[handler]
+    async fn append(&self, ctx: ObjectContext<'_>, next: Json<Append>) -> Result<Json<Written>, HandlerError> {
+        let Append { expected_seq, fence, is_sealed, texts, snapshot, line } = next.into_inner();
+        let Some(mut head) = head(&ctx).await? else { return Ok(Json(Written::NoRun)) };
+        if head.line.seq != expected_seq {
+            let stored = if head.line.seq > expected_seq { record(&ctx, expected_seq + 1).await? } else { None };
+            return Ok(Json(match stored {
+                Some(stored) if stored.stamp == texts.stamp => Written::Done { mark: head.mark },
+                _ => Written::Conflict { actual_seq: head.line.seq },
+            }));
+        }
+        if let Some(fence) = fence
+            && !is_held(&lease(&ctx).await?, fence)
+        {
+            return Ok(Json(Written::LeaseLost));
+        }
+        if is_sealed != head.is_sealed {
+            return Ok(Json(Written::OtherSeal));
+        }
+        ctx.set(&record_key(line.seq), Json(texts));
+        if let Some(text) = snapshot {
+            head.whole_at = line.seq;
+            ctx.set(SNAPSHOT, Json(Snapshot { seq: line.seq, text }));
+        }
+        head.line = line;
+        Ok(Json(changed(&ctx, head)?))
+    }
+
+    /// Sets the time from which workers may drive the run.
+    #[handler]
+    async fn defer(&self, ctx: ObjectContext<'_>, until: Json<Option<i64>>) -> Result<Json<Written>, HandlerError> {
+        let Some(mut head) = head(&ctx).await? else { return Ok(Json(Written::NoRun)) };
+        head.line.due = until.into_inner();
+        Ok(Json(changed(&ctx, head)?))
+    }
+
+    /// Removes a run that is over.
+    #[handler]
+    async fn remove(&self, ctx: ObjectContext<'_>, expected_seq: u64) -> Result<Json<Written>, HandlerError> {
+        let Some(head) = head(&ctx).await? else { return Ok(Json(Written::NoRun)) };
+        if head.line.seq != expected_seq {
+            return Ok(Json(Written::Conflict { actual_seq: head.line.seq }));
+        }
+        if head.line.status != ENDED {
+            return Ok(Json(Written::Open));
+        }
+        if let Some(holder) = lease(&ctx).await?.holder {
+            return Ok(Json(Written::UnderWay { holder }));
+        }
+        let (handle, mark) = (handle(&ctx)?.to_owned(), head.mark + 1);
+        ctx.clear_all();
+        ctx.set(LAST_MARK, mark);
+        tell(&ctx, Note { handle, mark, line: None, birth: None })?;
+        Ok(Json(Written::Done { mark }))
+    }
+
+    /// Returns the run.
+    #[handler]
+    async fn load(&self, ctx: ObjectContext<'_>) -> Result<Json<Option<StoredTexts>>, HandlerError> {
+        let Some(head) = head(&ctx).await? else { return Ok(Json(None)) };
+        let opening = ctx.get::<String>(OPENING).await?.unwrap_or_default();
+        let snapshot = ctx.get::<Json<Snapshot>>(SNAPSHOT).await?.map(Json::into_inner);
+        let Snapshot { seq, text } = snapshot.unwrap_or(Snapshot { seq: head.whole_at, text: String::new() });
+        let mut changes = Vec::new();
+        for seq in seq + 1..=head.line.seq {
+            // What is missing is found by whoever counts them.
+            changes.extend(record(&ctx, seq).await?.map(|texts| (seq, texts.changes)));
+        }
+        Ok(Json(Some(StoredTexts {
+            seq: head.line.seq,
+            opened_at: head.opened_at,
+            updated_at: head.line.updated_at,
+            definition: head.definition,
+            opening,
+            is_sealed: head.is_sealed,
+            whole_at: seq,
+            snapshot: text,
+            changes,
+        })))
+    }
+
+    /// Returns records.
+    #[handler]
+    async fn records(
+        &self,
+        ctx: ObjectContext<'_>,
+        wanted: Json<RecordsAfter>,
+    ) -> Result<Json<Option<Records>>, HandlerError> {
+        let Some(head) = head(&ctx).await? else { return Ok(Json(None)) };
+        let RecordsAfter { after, limit } = wanted.into_inner();
+        let last = head.line.seq.min(after.saturating_add(limit));
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        for seq in after.saturating_add(1)..=last {
+            if let Some(texts) = record(&ctx, seq).await? {
+                bytes += texts.event.len() + texts.changes.len();
+                found.push((seq, texts));
+            }
+            if bytes > MOST_BYTES && seq < last {
+                return Ok(Json(Some(Records { found, is_all: false })));
+            }
+        }
+        Ok(Json(Some(Records { found, is_all: true })))
+    }
+
+    /// Takes the lease.
+    #[handler]
+    async fn take(&self, ctx: ObjectContext<'_>, wanted: Json<Take>) -> Result<Json<Taken>, HandlerError> {
+        let Take { holder, term, due_by } = wanted.into_inner();
+        let Some(head) = head(&ctx).await? else { return Ok(Json(Taken::NoRun)) };
+        let last = lease(&ctx).await?;
+        match last.holder {
+            // It asks again, because it did not get the answer.
+            Some(held) if held == holder => return Ok(Json(Taken::Lease { fence: last.fence })),
+            Some(holder) => return Ok(Json(Taken::UnderWay { holder })),
+            None => {}
+        }
+        if due_by.is_some_and(|now| head.line.due.is_none_or(|due| due > now)) {
+            return Ok(Json(Taken::NotDue));
+        }
+        let lease = Lease { fence: last.fence + 1, holder: Some(holder), renewals: 0 };
+        let fence = lease.fence;
+        expires(&ctx, &lease, term);
+        ctx.set(LEASE, Json(lease));
+        Ok(Json(Taken::Lease { fence }))
+    }
+
+    /// Renews the lease. Returns whether the caller still has it.
+    #[handler]
+    async fn renew(&self, ctx: ObjectContext<'_>, wanted: Json<Renew>) -> Result<bool, HandlerError> {
+        let Renew { fence, term } = wanted.into_inner();
+        let mut lease = lease(&ctx).await?;
+        if !is_held(&lease, fence) {
+            return Ok(false);
+        }
+        lease.renewals += 1;
+        expires(&ctx, &lease, term);
+        ctx.set(LEASE, Json(lease));
+        Ok(true)
+    }
+
+    /// Ends the lease, unless it is another one by now.
+    #[handler]
+    async fn release(&self, ctx: ObjectContext<'_>, fence: i64) -> Result<(), HandlerError> {
+        let lease = lease(&ctx).await?;
+        if is_held(&lease, fence) {
+            ctx.set(LEASE, Json(Lease { holder: None, ..lease }));
+        }
+        Ok(())
+    }
+
+    /// Ends a lease that was not renewed since this message was sent.
+    #[handler(ingress_private)]
+    async fn expire(&self, ctx: ObjectContext<'_>, message: Json<Expiry>) -> Result<(), HandlerError> {
+        let Expiry { fence, renewals } = message.into_inner();
+        let lease = lease(&ctx).await?;
+        if is_held(&lease, fence) && lease.renewals == renewals {
+            ctx.set(LEASE, Json(Lease { holder: None, ..lease }));
+        }
+        Ok(())
+    }
+}
+
+async fn head(ctx: &ObjectContext<'_>) -> Result<Option<Head>, HandlerError> {
+    Ok(ctx.get::<Json<Head>>(HEAD).await?.map(Json::into_inner))
+}
+
+async fn record(ctx: &ObjectContext<'_>, seq: u64) -> Result<Option<Texts>, HandlerError> {
+    Ok(ctx.get::<Json<Texts>>(&record_key(seq)).await?.map(Json::into_inner))
+}
+
+async fn lease(ctx: &ObjectContext<'_>) -> Result<Lease, HandlerError> {
+    Ok(ctx.get::<Json<Lease>>(LEASE).await?.map(Json::into_inner).unwrap_or_default())
+}
+
+fn is_held(lease: &Lease, fence: i64) -> bool {
+    lease.holder.is_some() && lease.fence == fence
+}
+
+/// Ends the lease after its term, unless it is renewed. No clock is read but that of Restate.
+fn expires(ctx: &ObjectContext<'_>, lease: &Lease, term: u64) {
+    let message = Json(Expiry { fence: lease.fence, renewals: lease.renewals });
+    ctx.object_client::<PortolanRunClient>(ctx.key()).expire(message).send_after(Duration::from_millis(term));
+}
+
+/// Stores the head after a change, and tells the index.
+fn changed(ctx: &ObjectContext<'_>, mut head: Head) -> Result<Written, HandlerError> {
+    head.mark += 1;
+    let mark = head.mark;
+    note(ctx, &head, None)?;
+    ctx.set(HEAD, Json(head));
+    Ok(Written::Done { mark })
+}
+
+fn note(ctx: &ObjectContext<'_>, head: &Head, birth: Option<Birth>) -> Result<(), HandlerError> {
+    let handle = handle(ctx)?.to_owned();
+    tell(ctx, Note { handle, mark: head.mark, line: Some(head.line.clone()), birth })
+}
+
+fn tell(ctx: &ObjectContext<'_>, note: Note) -> Result<(), HandlerError> {
+    let space = parts(ctx)?.0;
+    let key = format!("{space}.{}", shard(&note.handle));
+    ctx.object_client::<PortolanIndexClient>(key).note(Json(note)).send();
+    Ok(())
+}
+
+fn handle<'c>(ctx: &'c ObjectContext<'_>) -> Result<&'c str, HandlerError> {
+    Ok(parts(ctx)?.1)
+}
+
+/// Returns the space and the handle of a run.
+fn parts<'c>(ctx: &'c ObjectContext<'_>) -> Result<(&'c str, &'c str), HandlerError> {
+    let wrong = || TerminalError::new_with_code(400, "the key of a run is `SPACE.HANDLE`");
+    Ok(ctx.key().split_once('.').ok_or_else(wrong)?)
+}
