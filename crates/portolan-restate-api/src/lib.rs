@@ -8,10 +8,9 @@
 //! | [`INDEX`] | the number of a shard | the lines of the runs whose handles [`shard`] maps to it |
 //! | [`DEFINITION`] | the first [`DEFINITION_KEY`] digits of a digest | the definition bundles whose digests begin so |
 //!
-//! A run's object tells the shard of each change by a message that is not waited for, so that a write takes one
-//! invocation. Restate delivers these messages once and in order; lists show a write soon after it was acknowledged.
-
-use std::collections::BTreeMap;
+//! A run's object tells its shard of changes by messages that are not waited for, so that a write takes one invocation: at
+//! once where a run begins, waits for a person, ends or is due, and otherwise within a second. Restate delivers these
+//! messages once and in order.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +49,7 @@ pub struct Texts {
     pub stamp: u64,
 }
 
-/// The state of a run that lists show.
+/// The state of a run, as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// The status in one word.
@@ -109,11 +108,8 @@ pub struct Append {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Written {
-    /// It is stored. Lists show it when the mark of the run has at least this number.
-    Done {
-        /// The number of changes of the run of which lists are told.
-        mark: u64,
-    },
+    /// It is stored.
+    Done,
     /// The handle is taken.
     Taken,
     /// There is no such run.
@@ -222,12 +218,12 @@ pub struct Renew {
 pub struct Note {
     /// The handle.
     pub handle: String,
-    /// The number of changes of the run so far.
-    pub mark: u64,
+    /// What does not change.
+    pub birth: Birth,
+    /// The line in the message before. `None` for a new run.
+    pub before: Option<Line>,
     /// The line. `None` if the run was removed.
-    pub line: Option<Line>,
-    /// What does not change, for a new run.
-    pub birth: Option<Birth>,
+    pub after: Option<Line>,
 }
 
 /// What lists show of a run and does not change.
@@ -283,30 +279,66 @@ pub enum Query {
 
 /// The status of a run that is over.
 pub const ENDED: &str = "ended";
+/// The status of a run that waits for a person.
+pub const WAITING: &str = "waiting";
 
-/// Sorts lines as a query wants them, and leaves out what it does not want.
-pub fn select(mut lines: Vec<Listed>, query: &Query) -> Vec<Listed> {
+/// What runs are sorted and selected by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Columns<'l> {
+    /// The handle.
+    pub handle: &'l str,
+    /// Whether the run is over.
+    pub is_ended: bool,
+    /// See [`Line::updated_at`].
+    pub updated_at: i64,
+    /// See [`Create::born`].
+    pub born: u64,
+    /// See [`Line::seq`].
+    pub seq: u64,
+    /// See [`Line::due`].
+    pub due: Option<i64>,
+}
+
+impl<'l> Columns<'l> {
+    /// Returns the columns of a run.
+    pub fn of(handle: &'l str, birth: &Birth, line: &Line) -> Columns<'l> {
+        let Line { status, updated_at, seq, due, .. } = line;
+        let (is_ended, born) = (status == ENDED, birth.born);
+        Columns { handle, is_ended, updated_at: *updated_at, born, seq: *seq, due: *due }
+    }
+}
+
+impl Listed {
+    /// Returns the columns of this run.
+    pub fn columns(&self) -> Columns<'_> {
+        Columns::of(&self.handle, &self.birth, &self.line)
+    }
+}
+
+/// Returns the runs that a query wants, in its order.
+pub fn select<T>(mut runs: Vec<T>, query: &Query, columns: impl Fn(&T) -> Columns<'_>) -> Vec<T> {
     let limit = match query {
         Query::Latest { open_only, limit } => {
-            lines.retain(|listed| !open_only || listed.line.status != ENDED);
-            lines.sort_by_key(|listed| std::cmp::Reverse((listed.line.updated_at, listed.birth.born)));
+            runs.retain(|run| !(*open_only && columns(run).is_ended));
+            runs.sort_by_key(|run| std::cmp::Reverse((columns(run).updated_at, columns(run).born)));
             limit
         }
         Query::Page { after, ended_before, limit } => {
-            let is_wanted =
-                |line: &Line| ended_before.is_none_or(|before| line.status == ENDED && line.updated_at < before);
-            lines.retain(|listed| listed.handle > *after && is_wanted(&listed.line));
-            lines.sort_by(|one, other| one.handle.cmp(&other.handle));
+            runs.retain(|run| {
+                let Columns { handle, is_ended, updated_at, .. } = columns(run);
+                handle > after.as_str() && ended_before.is_none_or(|before| is_ended && updated_at < before)
+            });
+            runs.sort_by(|one, other| columns(one).handle.cmp(columns(other).handle));
             limit
         }
         Query::Due { now, limit } => {
-            lines.retain(|listed| listed.line.due.is_some_and(|due| due <= *now));
-            lines.sort_by_key(|listed| (listed.line.due, listed.birth.born));
+            runs.retain(|run| columns(run).due.is_some_and(|due| due <= *now));
+            runs.sort_by_key(|run| (columns(run).due, columns(run).born));
             limit
         }
     };
-    lines.truncate(usize::try_from(*limit).unwrap_or(usize::MAX));
-    lines
+    runs.truncate(usize::try_from(*limit).unwrap_or(usize::MAX));
+    runs
 }
 
 /// The numbers of a shard.
@@ -319,9 +351,6 @@ pub struct Counts {
     /// The records of all runs.
     pub records: u64,
 }
-
-/// The marks of some runs as a shard has them. A run that it does not have is not there.
-pub type Marks = BTreeMap<String, u64>;
 
 /// A definition bundle.
 #[derive(Clone, Debug, Serialize, Deserialize)]

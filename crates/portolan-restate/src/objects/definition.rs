@@ -5,7 +5,12 @@ use restate_sdk::prelude::*;
 
 pub(crate) struct PortolanDefinition;
 
-#[object(journal_retention = "0s", lazy_state, client_visibility = "pub(crate)")]
+#[object(
+    journal_retention = "0s",
+    lazy_state,
+    client_visibility = "pub(crate)",
+    invocation_retry_policy(initial_interval = "50ms", factor = 2.0, max_interval = "2s", max_attempts = 1000000)
+)]
 impl PortolanDefinition {
     /// Stores a definition, unless it is there.
     #[handler]

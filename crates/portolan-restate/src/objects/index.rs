@@ -1,46 +1,59 @@
 //! A shard of the lists: the lines of some runs.
+//!
+//! What lists are sorted and counted by is in the keys of the state, so a list reads the values of those runs only that it
+//! shows.
 
-use portolan_restate_api::{Birth, Counts, ENDED, Line, Listed, Marks, Note, Query, select};
+use portolan_restate_api::{Columns, Counts, Listed, Note, Query, select};
 use restate_sdk::prelude::*;
-use serde::{Deserialize, Serialize};
 
 pub(crate) struct PortolanIndex;
-
-/// The line of a run, under [`line_key`].
-#[derive(Serialize, Deserialize)]
-struct Position {
-    mark: u64,
-    line: Line,
-}
 
 /// The number of notes so far.
 const VERSION: &str = "version";
 
-fn line_key(handle: &str) -> String {
-    format!("line.{handle}")
+/// The key of a run: `run.HANDLE.o|e.UPDATED.BORN.SEQ.DUE`, with an empty last part for a run that is never due.
+fn key(columns: &Columns<'_>) -> String {
+    let Columns { handle, is_ended, updated_at, born, seq, due } = columns;
+    let due = due.map(|due| due.to_string()).unwrap_or_default();
+    format!("run.{handle}.{}.{updated_at}.{born}.{seq}.{due}", if *is_ended { 'e' } else { 'o' })
 }
 
-fn birth_key(handle: &str) -> String {
-    format!("birth.{handle}")
+/// Returns the columns of a key. `None` for the key of something else.
+fn columns(key: &str) -> Option<Columns<'_>> {
+    let mut parts = key.strip_prefix("run.")?.split('.');
+    let mut next = || parts.next();
+    Some(Columns {
+        handle: next()?,
+        is_ended: next()? == "e",
+        updated_at: next()?.parse().ok()?,
+        born: next()?.parse().ok()?,
+        seq: next()?.parse().ok()?,
+        due: match next()? {
+            "" => None,
+            due => Some(due.parse().ok()?),
+        },
+    })
 }
 
-#[object(journal_retention = "0s", client_visibility = "pub(crate)")]
+#[object(
+    journal_retention = "0s",
+    lazy_state,
+    client_visibility = "pub(crate)",
+    invocation_retry_policy(initial_interval = "50ms", factor = 2.0, max_interval = "2s", max_attempts = 1000000)
+)]
 impl PortolanIndex {
     /// Takes note of a change of a run.
-    #[handler(ingress_private, lazy_state)]
+    #[handler(ingress_private)]
     async fn note(&self, ctx: ObjectContext<'_>, note: Json<Note>) -> Result<(), HandlerError> {
-        let Note { handle, mark, line, birth } = note.into_inner();
+        let Note { handle, birth, before, after } = note.into_inner();
         let version = ctx.get::<u64>(VERSION).await?.unwrap_or(0);
         ctx.set(VERSION, version + 1);
-        if let Some(birth) = birth {
-            ctx.set(&birth_key(&handle), Json(birth));
+        if let Some(before) = before {
+            ctx.clear(&key(&Columns::of(&handle, &birth, &before)));
         }
-        match line {
-            Some(line) => ctx.set(&line_key(&handle), Json(Position { mark, line })),
-            None => {
-                ctx.clear(&line_key(&handle));
-                ctx.clear(&birth_key(&handle));
-            }
+        if let Some(line) = after {
+            let key = key(&Columns::of(&handle, &birth, &line));
+            ctx.set(&key, Json(Listed { handle, birth, line }));
         }
         Ok(())
     }
@@ -48,34 +61,21 @@ impl PortolanIndex {
     /// Returns lines.
     #[handler]
     async fn lines(&self, ctx: SharedObjectContext<'_>, query: Json<Query>) -> Result<Json<Vec<Listed>>, HandlerError> {
-        let mut lines = Vec::new();
-        for (handle, Position { line, .. }) in positions(&ctx).await? {
-            // A note of another change may come first only for a run that is being created again.
-            if let Some(Json(birth)) = ctx.get::<Json<Birth>>(&birth_key(&handle)).await? {
-                lines.push(Listed { handle, birth, line });
-            }
+        let keys = ctx.get_keys().await?;
+        let found = keys.iter().filter_map(|key| Some((key, columns(key)?))).collect();
+        let wanted = select(found, &query.into_inner(), |(_, columns)| *columns);
+        // All are asked for before the first is waited for.
+        let values: Vec<_> = wanted.into_iter().map(|(key, _)| ctx.get::<Json<Listed>>(key)).collect();
+        let mut lines = Vec::with_capacity(values.len());
+        for value in values {
+            // Another note may have come since the keys were read.
+            lines.extend(value.await?.map(Json::into_inner));
         }
-        Ok(Json(select(lines, &query.into_inner())))
-    }
-
-    /// Returns the marks of runs that are there.
-    #[handler(lazy_state)]
-    async fn marks(
-        &self,
-        ctx: SharedObjectContext<'_>,
-        handles: Json<Vec<String>>,
-    ) -> Result<Json<Marks>, HandlerError> {
-        let mut marks = Marks::new();
-        for handle in handles.into_inner() {
-            if let Some(Json(Position { mark, .. })) = ctx.get::<Json<Position>>(&line_key(&handle)).await? {
-                marks.insert(handle, mark);
-            }
-        }
-        Ok(Json(marks))
+        Ok(Json(lines))
     }
 
     /// Returns a number that each note changes.
-    #[handler(lazy_state)]
+    #[handler]
     async fn version(&self, ctx: SharedObjectContext<'_>) -> Result<u64, HandlerError> {
         Ok(ctx.get::<u64>(VERSION).await?.unwrap_or(0))
     }
@@ -84,21 +84,25 @@ impl PortolanIndex {
     #[handler]
     async fn counts(&self, ctx: SharedObjectContext<'_>) -> Result<Json<Counts>, HandlerError> {
         let mut counts = Counts::default();
-        for (_, Position { line, .. }) in positions(&ctx).await? {
-            counts.records += line.seq;
-            *(if line.status == ENDED { &mut counts.ended } else { &mut counts.open }) += 1;
+        for columns in ctx.get_keys().await?.iter().filter_map(|key| columns(key)) {
+            counts.records += columns.seq;
+            *(if columns.is_ended { &mut counts.ended } else { &mut counts.open }) += 1;
         }
         Ok(Json(counts))
     }
 }
 
-async fn positions(ctx: &SharedObjectContext<'_>) -> Result<Vec<(String, Position)>, HandlerError> {
-    let mut positions = Vec::new();
-    for key in ctx.get_keys().await? {
-        let Some(handle) = key.strip_prefix(&line_key("")) else { continue };
-        if let Some(Json(position)) = ctx.get::<Json<Position>>(&key).await? {
-            positions.push((handle.to_owned(), position));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_the_columns_of_a_run() {
+        for due in [None, Some(i64::MIN), Some(i64::MAX)] {
+            let of =
+                Columns { handle: "k3mx8q2p", is_ended: due.is_none(), updated_at: -5, born: u64::MAX, seq: 7, due };
+            assert_eq!(columns(&key(&of)), Some(of));
         }
+        assert_eq!((columns(VERSION), columns("run.k3mx8q2p")), (None, None));
     }
-    Ok(positions)
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use portolan_restate_api::{
-    Append, Birth, Create, ENDED, Line, Note, Records, RecordsAfter, Renew, StoredTexts, Take, Taken, Texts, Written,
-    shard,
+    Append, Birth, Create, ENDED, Line, Note, Records, RecordsAfter, Renew, StoredTexts, Take, Taken, Texts, WAITING,
+    Written, shard,
 };
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -21,9 +21,11 @@ struct Head {
     is_sealed: bool,
     /// The number of the record after which the snapshot was taken.
     whole_at: u64,
-    /// The number of changes of which the index was told.
-    mark: u64,
     line: Line,
+    /// The line in the last message to the index.
+    told: Option<Line>,
+    /// Whether a message of the object to itself is under way, on which it tells the index.
+    is_telling: bool,
 }
 
 /// The snapshot, with the number of its record.
@@ -50,12 +52,15 @@ struct Expiry {
     renewals: u64,
 }
 
+/// The time within which the index is told of a change that nobody waits for. A run that moves often moves several times in
+/// it: one message tells of all.
+const TOLD_WITHIN: Duration = Duration::from_secs(1);
 const HEAD: &str = "head";
 const OPENING: &str = "opening";
 const SNAPSHOT: &str = "snapshot";
 const LEASE: &str = "lease";
-/// The mark of a run that was removed, so that a later run with the same handle goes on from there.
-const LAST_MARK: &str = "mark";
+/// What lists show of the run and does not change.
+const BIRTH: &str = "birth";
 /// The number of bytes after which an answer has no further record.
 const MOST_BYTES: usize = 4 << 20;
 
@@ -63,31 +68,37 @@ fn record_key(seq: u64) -> String {
     format!("record.{seq}")
 }
 
-#[object(journal_retention = "0s", lazy_state, client_visibility = "pub(crate)")]
+#[object(
+    journal_retention = "0s",
+    lazy_state,
+    client_visibility = "pub(crate)",
+    invocation_retry_policy(initial_interval = "50ms", factor = 2.0, max_interval = "2s", max_attempts = 1000000)
+)]
 impl PortolanRun {
     /// Stores a new run.
     #[handler]
     async fn create(&self, ctx: ObjectContext<'_>, new: Json<Create>) -> Result<Json<Written>, HandlerError> {
         let Create { definition, opening, cover, opened_at, born, records, snapshot, line } = new.into_inner();
-        if let Some(head) = head(&ctx).await? {
+        if head(&ctx).await?.is_some() {
             let is_ours = match (&records[..], record(&ctx, 1).await?) {
                 ([first, ..], Some(stored)) => first.stamp == stored.stamp,
                 _ => false,
             };
-            return Ok(Json(if is_ours { Written::Done { mark: head.mark } } else { Written::Taken }));
+            return Ok(Json(if is_ours { Written::Done } else { Written::Taken }));
         }
-        let mark = ctx.get::<u64>(LAST_MARK).await?.unwrap_or(0) + 1;
-        let birth =
-            Birth { opening: cover.clone().unwrap_or_else(|| opening.clone()), is_sealed: cover.is_some(), born };
+        let is_sealed = cover.is_some();
+        let birth = Birth { opening: cover.unwrap_or_else(|| opening.clone()), is_sealed, born };
         ctx.set(OPENING, opening);
+        ctx.set(BIRTH, Json(birth.clone()));
         ctx.set(SNAPSHOT, Json(Snapshot { seq: line.seq, text: snapshot }));
         for (texts, seq) in records.into_iter().zip(1..) {
             ctx.set(&record_key(seq), Json(texts));
         }
-        let head = Head { opened_at, definition, is_sealed: cover.is_some(), whole_at: line.seq, mark, line };
-        note(&ctx, &head, Some(birth))?;
+        let whole_at = line.seq;
+        let mut head = Head { opened_at, definition, is_sealed, whole_at, line, told: None, is_telling: false };
+        note(&ctx, &mut head, birth)?.send();
         ctx.set(HEAD, Json(head));
-        Ok(Json(Written::Done { mark }))
+        Ok(Json(Written::Done))
     }
 
     /// Stores the next record.
@@ -98,7 +109,7 @@ impl PortolanRun {
         if head.line.seq != expected_seq {
             let stored = if head.line.seq > expected_seq { record(&ctx, expected_seq + 1).await? } else { None };
             return Ok(Json(match stored {
-                Some(stored) if stored.stamp == texts.stamp => Written::Done { mark: head.mark },
+                Some(stored) if stored.stamp == texts.stamp => Written::Done,
                 _ => Written::Conflict { actual_seq: head.line.seq },
             }));
         }
@@ -115,8 +126,33 @@ impl PortolanRun {
             head.whole_at = line.seq;
             ctx.set(SNAPSHOT, Json(Snapshot { seq: line.seq, text }));
         }
+        let is_urgent = is_urgent(&head.line, &line);
         head.line = line;
-        Ok(Json(changed(&ctx, head)?))
+        Ok(Json(changed(&ctx, head, is_urgent).await?))
+    }
+
+    /// Completes when the index knows of the last change.
+    #[handler]
+    async fn publish(&self, ctx: ObjectContext<'_>) -> Result<(), HandlerError> {
+        let Some(mut head) = head(&ctx).await? else { return Ok(()) };
+        let birth = birth(&ctx).await?;
+        // Also if the index was told: that message may be under way, and this one comes after it.
+        note(&ctx, &mut head, birth)?.call().await?;
+        ctx.set(HEAD, Json(head));
+        Ok(())
+    }
+
+    /// Tells the index of the last change, some time after the first that it was not told of.
+    #[handler(ingress_private)]
+    async fn tell(&self, ctx: ObjectContext<'_>) -> Result<(), HandlerError> {
+        let Some(mut head) = head(&ctx).await? else { return Ok(()) };
+        head.is_telling = false;
+        if head.told.as_ref() != Some(&head.line) {
+            let birth = birth(&ctx).await?;
+            note(&ctx, &mut head, birth)?.send();
+        }
+        ctx.set(HEAD, Json(head));
+        Ok(())
     }
 
     /// Sets the time from which workers may drive the run.
@@ -124,7 +160,7 @@ impl PortolanRun {
     async fn defer(&self, ctx: ObjectContext<'_>, until: Json<Option<i64>>) -> Result<Json<Written>, HandlerError> {
         let Some(mut head) = head(&ctx).await? else { return Ok(Json(Written::NoRun)) };
         head.line.due = until.into_inner();
-        Ok(Json(changed(&ctx, head)?))
+        Ok(Json(changed(&ctx, head, true).await?))
     }
 
     /// Removes a run that is over.
@@ -140,11 +176,12 @@ impl PortolanRun {
         if let Some(holder) = lease(&ctx).await?.holder {
             return Ok(Json(Written::UnderWay { holder }));
         }
-        let (handle, mark) = (handle(&ctx)?.to_owned(), head.mark + 1);
+        // Removals are rare, so the index is waited for.
+        let note =
+            Note { handle: parts(&ctx)?.1.to_owned(), birth: birth(&ctx).await?, before: head.told, after: None };
+        index(&ctx)?.note(Json(note)).call().await?;
         ctx.clear_all();
-        ctx.set(LAST_MARK, mark);
-        tell(&ctx, Note { handle, mark, line: None, birth: None })?;
-        Ok(Json(Written::Done { mark }))
+        Ok(Json(Written::Done))
     }
 
     /// Returns the run.
@@ -275,29 +312,47 @@ fn expires(ctx: &ObjectContext<'_>, lease: &Lease, term: u64) {
     ctx.object_client::<PortolanRunClient>(ctx.key()).expire(message).send_after(Duration::from_millis(term));
 }
 
-/// Stores the head after a change, and tells the index.
-fn changed(ctx: &ObjectContext<'_>, mut head: Head) -> Result<Written, HandlerError> {
-    head.mark += 1;
-    let mark = head.mark;
-    note(ctx, &head, None)?;
+/// Stores the head after a change. The index is told at once if somebody may wait for it, or else soon.
+async fn changed(ctx: &ObjectContext<'_>, mut head: Head, is_urgent: bool) -> Result<Written, HandlerError> {
+    if is_urgent {
+        let birth = birth(ctx).await?;
+        note(ctx, &mut head, birth)?.send();
+    } else if !head.is_telling {
+        head.is_telling = true;
+        ctx.object_client::<PortolanRunClient>(ctx.key()).tell().send_after(TOLD_WITHIN);
+    }
     ctx.set(HEAD, Json(head));
-    Ok(Written::Done { mark })
+    Ok(Written::Done)
 }
 
-fn note(ctx: &ObjectContext<'_>, head: &Head, birth: Option<Birth>) -> Result<(), HandlerError> {
-    let handle = handle(ctx)?.to_owned();
-    tell(ctx, Note { handle, mark: head.mark, line: Some(head.line.clone()), birth })
+/// Checks whether people or workers look for this change: a run waits for somebody or ends, or it is due before the index
+/// would be told.
+fn is_urgent(before: &Line, after: &Line) -> bool {
+    let is_seen = |line: &Line| line.status == WAITING || line.status == ENDED;
+    let soon = i64::try_from(TOLD_WITHIN.as_millis()).unwrap_or(i64::MAX);
+    let is_soon = |due: i64| due < after.updated_at.saturating_add(soon);
+    is_seen(before) || is_seen(after) || after.due.is_some_and(is_soon)
 }
 
-fn tell(ctx: &ObjectContext<'_>, note: Note) -> Result<(), HandlerError> {
-    let space = parts(ctx)?.0;
-    let key = format!("{space}.{}", shard(&note.handle));
-    ctx.object_client::<PortolanIndexClient>(key).note(Json(note)).send();
-    Ok(())
+async fn birth(ctx: &ObjectContext<'_>) -> Result<Birth, HandlerError> {
+    let birth = ctx.get::<Json<Birth>>(BIRTH).await?.map(Json::into_inner);
+    Ok(birth.ok_or_else(|| TerminalError::new("the run has lost its opening: restore Restate's data from a backup"))?)
 }
 
-fn handle<'c>(ctx: &'c ObjectContext<'_>) -> Result<&'c str, HandlerError> {
-    Ok(parts(ctx)?.1)
+/// Returns the request that tells the index of the present line.
+fn note<'c>(
+    ctx: &'c ObjectContext<'_>,
+    head: &mut Head,
+    birth: Birth,
+) -> Result<Request<'c, Json<Note>, ()>, HandlerError> {
+    let handle = parts(ctx)?.1.to_owned();
+    let before = head.told.replace(head.line.clone());
+    Ok(index(ctx)?.note(Json(Note { handle, birth, before, after: head.told.clone() })))
+}
+
+fn index<'c>(ctx: &'c ObjectContext<'_>) -> Result<PortolanIndexClient<'c>, HandlerError> {
+    let (space, handle) = parts(ctx)?;
+    Ok(ctx.object_client(format!("{space}.{}", shard(handle))))
 }
 
 /// Returns the space and the handle of a run.

@@ -87,7 +87,8 @@ pub(crate) struct Common {
     /// folder]
     #[arg(long, global = true, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// The store of runs: a SQLite file, a PostgreSQL database (`postgres://user@host/database`), or `memory`.
+    /// The store of runs: a SQLite file, a PostgreSQL database (`postgres://user@host/database`), Restate
+    /// (`restate://host:8080/space`), or `memory`.
     /// [default: `PORTOLAN_STORE`, or else .portolan/runs.db in the project]
     #[arg(long, global = true, value_name = "STORE")]
     store: Option<PathBuf>,

@@ -46,6 +46,10 @@ mod provider;
 mod prune;
 mod qa;
 mod read_only;
+#[cfg(unix)]
+#[path = "../../../portolan-runtime/tests/common/restate.rs"]
+#[expect(dead_code, reason = "the tests of the store use more of it")]
+mod restate;
 mod resume;
 mod run;
 mod runs;

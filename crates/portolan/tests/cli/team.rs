@@ -1,4 +1,4 @@
-//! Two machines with one store in PostgreSQL: each has its own folder, its own user, and processes of its own.
+//! Two machines with one store in PostgreSQL or Restate: each has its own folder, its own user, and processes of its own.
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader};
@@ -7,10 +7,38 @@ use std::time::{Duration, Instant};
 
 use crate::calls::Calls;
 use portolan_runtime::service::{Caller, Open, Options, Service, StoreAt};
+use portolan_runtime::store::PostgresAddress;
 
 use crate::postgres::Server;
+use crate::restate::Restate;
 use crate::support::{Project, SUM, reported};
 use crate::worker::{SERVER as SLOW_SERVER, SLOW};
+
+/// A server that keeps the runs of several machines.
+enum Shared {
+    Postgres(Server),
+    Restate(Restate),
+}
+
+impl Shared {
+    /// Returns those that this machine has.
+    fn all() -> Vec<Shared> {
+        let (postgres, restate) = (Server::start().map(Shared::Postgres), Restate::start().map(Shared::Restate));
+        postgres.into_iter().chain(restate).collect()
+    }
+
+    /// Returns the address of a store there.
+    fn address(&self, name: &str) -> String {
+        match self {
+            Shared::Postgres(server) => server.address(&format!("postgres?schema={name}")),
+            Shared::Restate(server) => server.address(name),
+        }
+    }
+
+    fn machines(&self) -> (Machine, Machine) {
+        (Machine::new(&self.address("shop")), Machine::new(&self.address("shop")))
+    }
+}
 
 /// A machine that shares a store.
 struct Machine {
@@ -36,7 +64,10 @@ impl Machine {
 
     /// Begins a run as an agent of this machine would, and reports its first work.
     fn begins(&self) -> String {
-        let store = StoreAt::Postgres(Box::new(self.store.parse().expect("an address")));
+        let store = match PostgresAddress::is_meant(&self.store) {
+            true => StoreAt::Postgres(Box::new(self.store.parse().expect("an address"))),
+            false => StoreAt::Restate(self.store.parse().expect("an address")),
+        };
         let options = Options { store, trust: Some(self.project.person()), ..Options::of(self.project.path()) };
         let service = Service::new(options).expect("a service");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -57,107 +88,113 @@ impl Machine {
 
 #[test]
 fn a_run_of_one_machine_is_seen_and_ended_on_another() {
-    let Some(server) = Server::start() else { return };
-    let (here, there) = (Machine::new(&server.address("postgres")), Machine::new(&server.address("postgres")));
-    let run = here.begins();
-    let listed = there.says("runs list");
-    assert!(listed.contains(&run) && listed.contains("working  small  verify"), "{listed}");
-    let shown = there.says(&format!("runs show {run}"));
-    assert!(shown.contains("Is it right?"), "{shown}");
-    let cancelled = there.says(&format!("runs cancel {run} --reason done"));
-    assert!(cancelled.contains("exit: 0"), "{cancelled}");
-    let events = here.says(&format!("runs events {run}"));
-    assert!(
-        events.contains("agent tester reported passed → now at `verify`") && events.contains("cancelled"),
-        "{events}"
-    );
-    assert!(!here.project.path().join(".portolan/runs.db").exists(), "nothing is stored beside it");
+    for server in Shared::all() {
+        let (here, there) = server.machines();
+        let run = here.begins();
+        let listed = there.says("runs list");
+        assert!(listed.contains(&run) && listed.contains("working  small  verify"), "{listed}");
+        let shown = there.says(&format!("runs show {run}"));
+        assert!(shown.contains("Is it right?"), "{shown}");
+        let cancelled = there.says(&format!("runs cancel {run} --reason done"));
+        assert!(cancelled.contains("exit: 0"), "{cancelled}");
+        let events = here.says(&format!("runs events {run}"));
+        assert!(
+            events.contains("agent tester reported passed → now at `verify`") && events.contains("cancelled"),
+            "{events}"
+        );
+        assert!(!here.project.path().join(".portolan/runs.db").exists(), "nothing is stored beside it");
+    }
 }
 
 #[test]
 fn a_run_whose_driver_was_killed_goes_on_elsewhere_when_its_lease_has_expired() {
-    let Some(server) = Server::start() else { return };
-    let (here, there) = (Machine::new(&server.address("postgres")), Machine::new(&server.address("postgres")));
-    // A run with secrets is sealed with the key of one user, and goes on only where that key is.
-    here.project.write("sum.yaml", SUM.replace(", key: {type: string, writeOnly: true}", ""));
-    let mut command = here.command("run sum.yaml --durable a=1 b=2 --break large");
-    let mut driver = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
-    let mut said = BufReader::new(driver.stderr.take().expect("it is piped"));
-    let mut line = String::new();
-    while !line.starts_with("paused") {
-        line.clear();
-        assert!(said.read_line(&mut line).expect("text") > 0, "it pauses");
-    }
-    let listed = there.says("runs list");
-    let run = listed.split_whitespace().next().expect("a run").to_owned();
-    let refused = there.says(&format!("runs resume {run}"));
-    assert!(refused.contains("under_way") || refused.contains("is running in another process"), "{refused}");
-    driver.kill().expect("it is there");
-    driver.wait().expect("it is gone");
-    let begun = Instant::now();
-    let done = loop {
-        let said = there.says(&format!("runs resume {run}"));
-        if !said.contains("is running in another process") || begun.elapsed() > Duration::from_secs(60) {
-            break said;
+    for server in Shared::all() {
+        let (here, there) = server.machines();
+        // A run with secrets is sealed with the key of one user, and goes on only where that key is.
+        here.project.write("sum.yaml", SUM.replace(", key: {type: string, writeOnly: true}", ""));
+        let mut command = here.command("run sum.yaml --durable a=1 b=2 --break large");
+        let mut driver = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+        let mut said = BufReader::new(driver.stderr.take().expect("it is piped"));
+        let mut line = String::new();
+        while !line.starts_with("paused") {
+            line.clear();
+            assert!(said.read_line(&mut line).expect("text") > 0, "it pauses");
         }
-    };
-    assert_eq!(done, "{\"sum\":3,\"size\":\"small\"}\nexit: 0\n");
-    // The answer of the tool is that of the first machine: nothing is called twice.
-    let trace = here.says(&format!("runs show --trace {run}"));
-    assert_eq!(trace.matches(" add ").count(), 1, "{trace}");
-}
-
-#[test]
-fn workers_of_two_machines_share_the_runs() {
-    let Some(server) = Server::start() else { return };
-    let (here, there) = (Machine::new(&server.address("postgres")), Machine::new(&server.address("postgres")));
-    here.project.write("sum.yaml", SUM.replace(", key: {type: string, writeOnly: true}", ""));
-    let runs: Vec<String> = (0..12)
-        .map(|a| here.says(&format!("run sum.yaml --detach a={a} b=1")).lines().next().expect("a handle").to_owned())
-        .collect();
-    let workers = [&here, &there].map(|machine| {
-        machine.command("worker --once --jobs 2").stdout(Stdio::piped()).spawn().expect("the binary starts")
-    });
-    let told = workers.map(|worker| worker.wait_with_output().expect("it ends").stdout);
-    let told: Vec<String> = told.into_iter().map(|told| String::from_utf8(told).expect("text")).collect();
-    for run in &runs {
-        let done = format!("{run} sum done\n");
-        assert_eq!(told.iter().filter(|told| told.contains(&done)).count(), 1, "{told:?}");
-        let trace = there.says(&format!("runs show --trace {run}"));
+        let listed = there.says("runs list");
+        let run = listed.split_whitespace().next().expect("a run").to_owned();
+        let refused = there.says(&format!("runs resume {run}"));
+        assert!(refused.contains("under_way") || refused.contains("is running in another process"), "{refused}");
+        driver.kill().expect("it is there");
+        driver.wait().expect("it is gone");
+        let begun = Instant::now();
+        let done = loop {
+            let said = there.says(&format!("runs resume {run}"));
+            if !said.contains("is running in another process") || begun.elapsed() > Duration::from_secs(60) {
+                break said;
+            }
+        };
+        assert_eq!(done, "{\"sum\":3,\"size\":\"small\"}\nexit: 0\n");
+        // The answer of the tool is that of the first machine: nothing is called twice.
+        let trace = here.says(&format!("runs show --trace {run}"));
         assert_eq!(trace.matches(" add ").count(), 1, "{trace}");
     }
 }
 
 #[test]
+fn workers_of_two_machines_share_the_runs() {
+    for server in Shared::all() {
+        let (here, there) = server.machines();
+        here.project.write("sum.yaml", SUM.replace(", key: {type: string, writeOnly: true}", ""));
+        let runs: Vec<String> = (0..12)
+            .map(|a| {
+                here.says(&format!("run sum.yaml --detach a={a} b=1")).lines().next().expect("a handle").to_owned()
+            })
+            .collect();
+        let workers = [&here, &there].map(|machine| {
+            machine.command("worker --once --jobs 2").stdout(Stdio::piped()).spawn().expect("the binary starts")
+        });
+        let told = workers.map(|worker| worker.wait_with_output().expect("it ends").stdout);
+        let told: Vec<String> = told.into_iter().map(|told| String::from_utf8(told).expect("text")).collect();
+        for run in &runs {
+            let done = format!("{run} sum done\n");
+            assert_eq!(told.iter().filter(|told| told.contains(&done)).count(), 1, "{told:?}");
+            let trace = there.says(&format!("runs show --trace {run}"));
+            assert_eq!(trace.matches(" add ").count(), 1, "{trace}");
+        }
+    }
+}
+
+#[test]
 fn a_run_whose_worker_was_killed_goes_on_with_another() {
-    let Some(server) = Server::start() else { return };
-    let (here, there) = (Machine::new(&server.address("postgres")), Machine::new(&server.address("postgres")));
-    here.project.write("server.py", SLOW_SERVER);
-    let slow = here.project.path().join("server.py");
-    let slow = SLOW.replace("SERVER", &slow.to_string_lossy()).replace("IDEMPOTENT", "idempotent: true");
-    for machine in [&here, &there] {
-        machine.project.write("slow.yaml", &slow);
-        machine.says("trust slow.yaml");
+    for server in Shared::all() {
+        let (here, there) = server.machines();
+        here.project.write("server.py", SLOW_SERVER);
+        let slow = here.project.path().join("server.py");
+        let slow = SLOW.replace("SERVER", &slow.to_string_lossy()).replace("IDEMPOTENT", "idempotent: true");
+        for machine in [&here, &there] {
+            machine.project.write("slow.yaml", &slow);
+            machine.says("trust slow.yaml");
+        }
+        let run = here.says("run slow.yaml --detach").lines().next().expect("a handle").to_owned();
+        let mut killed = here.command("worker").spawn().expect("the binary starts");
+        let calls = here.project.path().join("calls");
+        while !calls.exists() {
+            std::thread::yield_now();
+        }
+        killed.kill().expect("it is there");
+        killed.wait().expect("it is gone");
+        here.project.write("go", "");
+        let mut worker = there.command("worker").stdout(Stdio::piped()).spawn().expect("the binary starts");
+        let mut told = String::new();
+        BufReader::new(worker.stdout.take().expect("it is piped")).read_line(&mut told).expect("text");
+        assert_eq!(told, format!("{run} slow done\n"));
+        worker.kill().expect("it is there");
+        worker.wait().expect("it is gone");
+        // The call was made twice, as its definition allows, and settled once.
+        assert_eq!(std::fs::read_to_string(calls).expect("it is there"), "wait\nwait\n");
+        let events = there.says(&format!("runs show --trace {run}"));
+        assert_eq!(events.matches(" call ").count(), 1, "{events}");
     }
-    let run = here.says("run slow.yaml --detach").lines().next().expect("a handle").to_owned();
-    let mut killed = here.command("worker").spawn().expect("the binary starts");
-    let calls = here.project.path().join("calls");
-    while !calls.exists() {
-        std::thread::yield_now();
-    }
-    killed.kill().expect("it is there");
-    killed.wait().expect("it is gone");
-    here.project.write("go", "");
-    let mut worker = there.command("worker").stdout(Stdio::piped()).spawn().expect("the binary starts");
-    let mut told = String::new();
-    BufReader::new(worker.stdout.take().expect("it is piped")).read_line(&mut told).expect("text");
-    assert_eq!(told, format!("{run} slow done\n"));
-    worker.kill().expect("it is there");
-    worker.wait().expect("it is gone");
-    // The call was made twice, as its definition allows, and settled once.
-    assert_eq!(std::fs::read_to_string(calls).expect("it is there"), "wait\nwait\n");
-    let events = there.says(&format!("runs show --trace {run}"));
-    assert_eq!(events.matches(" call ").count(), 1, "{events}");
 }
 
 #[test]
@@ -167,6 +204,9 @@ fn what_is_wrong_with_an_address_is_said() {
     let said = says("postgres://ann:hush@localhost");
     assert!(said.starts_with("stderr: error: the address of the run store names no database\n"), "{said}");
     assert!(said.contains("exit: 2"), "{said}");
+    let said = says("restate://ann:hush@localhost/shop");
+    assert!(said.starts_with("stderr: error: the address of the run store is not understood"), "{said}");
+    assert!(said.contains("exit: 2"), "{said}");
     let said = says("postgres://ann:hush@127.0.0.1:1/runs");
     assert!(said.contains("`postgres://ann@127.0.0.1:1/runs` cannot be reached") && !said.contains("hush"), "{said}");
 }
@@ -174,31 +214,32 @@ fn what_is_wrong_with_an_address_is_said() {
 /// Both ways: what leaves one kind of store is the same in the other.
 #[test]
 fn runs_move_between_a_file_and_a_server() {
-    let Some(server) = Server::start() else { return };
-    let (address, other) = (server.address("postgres"), server.address("postgres?schema=other"));
-    let mut project = Project::small();
-    project.run("small", "passed passed");
-    let run = project.run("small", "passed");
-    let events = project.says(&format!("runs events {run} --format json"));
-    assert!(project.says("store export runs.jsonl").ends_with("exit: 0\n"));
-    let moved = "imported 2 runs with 8 records\nexit: 0\n";
-    assert_eq!(project.says(&format!("store import runs.jsonl --store {address}")), moved);
-    assert_eq!(project.says(&format!("runs events {run} --format json --store {address}")), events);
-    assert_eq!(
-        project.says(&format!("store verify --store {address}")),
-        "2 runs with 8 records verified, no faults\nexit: 0\n"
-    );
-    assert!(project.says(&format!("store export back.jsonl --store {address}")).ends_with("exit: 0\n"));
-    for store in ["back.db", &other] {
-        assert_eq!(project.says(&format!("store import back.jsonl --store {store}")), moved);
-        assert_eq!(project.says(&format!("runs events {run} --format json --store {store}")), events);
+    for server in Shared::all() {
+        let (address, other) = (server.address("shop"), server.address("other"));
+        let mut project = Project::small();
+        project.run("small", "passed passed");
+        let run = project.run("small", "passed");
+        let events = project.says(&format!("runs events {run} --format json"));
+        assert!(project.says("store export runs.jsonl").ends_with("exit: 0\n"));
+        let moved = "imported 2 runs with 8 records\nexit: 0\n";
+        assert_eq!(project.says(&format!("store import runs.jsonl --store {address}")), moved);
+        assert_eq!(project.says(&format!("runs events {run} --format json --store {address}")), events);
+        assert_eq!(
+            project.says(&format!("store verify --store {address}")),
+            "2 runs with 8 records verified, no faults\nexit: 0\n"
+        );
+        assert!(project.says(&format!("store export back.jsonl --store {address}")).ends_with("exit: 0\n"));
+        for store in ["back.db", &other] {
+            assert_eq!(project.says(&format!("store import back.jsonl --store {store}")), moved);
+            assert_eq!(project.says(&format!("runs events {run} --format json --store {store}")), events);
+        }
+        let pruned = project.says(&format!("runs prune --older-than 90d --archive old.jsonl --store {address}"));
+        assert_eq!(pruned, "deleted 1 run with 5 records after archiving them in `old.jsonl`\nexit: 0\n");
+        assert_eq!(
+            project.says(&format!("store import old.jsonl --store {address}")),
+            "imported 1 run with 5 records\nexit: 0\n"
+        );
     }
-    let pruned = project.says(&format!("runs prune --older-than 90d --archive old.jsonl --store {address}"));
-    assert_eq!(pruned, "deleted 1 run with 5 records after archiving them in `old.jsonl`\nexit: 0\n");
-    assert_eq!(
-        project.says(&format!("store import old.jsonl --store {address}")),
-        "imported 1 run with 5 records\nexit: 0\n"
-    );
 }
 
 #[test]

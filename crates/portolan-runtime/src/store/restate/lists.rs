@@ -1,10 +1,9 @@
 //! Lists: the shards of the index, each an object.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portolan_restate_api::{Counts, INDEX, Listed, Marks, Query, SHARDS, select, shard as shard_of};
+use portolan_restate_api::{Counts, INDEX, Listed, Query, RUN, SHARDS, select};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -16,56 +15,40 @@ use crate::store::jobs::ended;
 use crate::store::rows::{Unread, summary};
 use crate::store::{Entry, ListFilter, PageRequest, RunId, StoreError, StoreStatus, Summary};
 
-/// What the index has to show of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Expected {
-    /// A change with at least this mark.
-    Mark(u64),
-    /// Nothing: the run was removed.
-    Nothing,
-}
-
-/// The time for which a list waits for this process's writes.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// The time between two looks at whether the index shows them.
-const PAUSE: Duration = Duration::from_millis(5);
+/// The time after which lists show a write without being asked to, with some to spare.
+const TOLD_AFTER: Duration = Duration::from_secs(2);
+/// The maximum number of runs that are asked to tell the index at once.
+const MOST_ASKED: usize = 64;
 /// The time between two looks at whether anything has changed.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Notes what the index has to show.
-pub(super) fn expect(shared: &SharedState, id: &RunId, what: Expected) {
+/// Notes that lists have to show a run's last change.
+pub(super) fn expect(shared: &SharedState, id: &RunId) {
     let mut expected = lock(&shared.expected);
     if expected.len() >= MOST_REMEMBERED {
-        expected.clear();
+        expected.retain(|_, since| since.elapsed() < TOLD_AFTER);
     }
-    expected.insert(id.clone(), what);
+    expected.insert(id.clone(), Instant::now());
 }
 
-/// Waits until the index shows this process's writes.
+/// Waits until lists show this process's writes. If it has written to very many runs, the last ones take a second longer.
 pub(super) async fn settled(shared: &Arc<SharedState>) -> Result<(), StoreError> {
-    let begun = Instant::now();
-    loop {
-        let waiting = lock(&shared.expected).clone();
-        if waiting.is_empty() {
-            return Ok(());
-        }
-        let mut by_shard: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-        for id in waiting.keys() {
-            by_shard.entry(shard_of(id.as_str())).or_default().push(id.to_string());
-        }
-        let answers = by_shard.into_iter().map(|(number, handles)| shard(shared, number, "marks", Some(handles)));
-        let marks: Marks = all(answers).await?.into_iter().flat_map(|marks: Marks| marks).collect();
-        let is_shown = |id: &RunId, what: Expected| match what {
-            Expected::Mark(mark) => marks.get(id.as_str()).is_some_and(|shown| *shown >= mark),
-            Expected::Nothing => !marks.contains_key(id.as_str()),
-        };
+    lock(&shared.expected).retain(|_, since| since.elapsed() < TOLD_AFTER);
+    let pending: Vec<_> = lock(&shared.expected).iter().take(MOST_ASKED).map(|(id, at)| (id.clone(), *at)).collect();
+    all(pending.iter().map(|(id, _)| publish(shared, id.clone()))).await?;
+    let mut expected = lock(&shared.expected);
+    for (id, at) in pending {
         // What was written meanwhile is expected still.
-        lock(&shared.expected).retain(|id, what| waiting.get(id) != Some(what) || !is_shown(id, *what));
-        if lock(&shared.expected).keys().all(|id| !waiting.contains_key(id)) || begun.elapsed() > PATIENCE {
-            return Ok(());
+        if expected.get(&id) == Some(&at) {
+            expected.remove(&id);
         }
-        sleep(PAUSE).await;
     }
+    Ok(())
+}
+
+fn publish(shared: &Arc<SharedState>, id: RunId) -> impl Future<Output = Result<(), StoreError>> + 'static {
+    let shared = Arc::clone(shared);
+    async move { shared.ingress.get(RUN, id.as_str(), "publish").await }
 }
 
 pub(super) async fn list(shared: Arc<SharedState>, filter: ListFilter) -> Result<Vec<Summary>, StoreError> {
@@ -127,7 +110,7 @@ pub(super) async fn watch(shared: Arc<SharedState>, news: watch::Sender<u64>) {
 async fn lines(shared: &Arc<SharedState>, query: Query) -> Result<Vec<Listed>, StoreError> {
     settled(shared).await?;
     let shards = (0..SHARDS).map(|number| shard::<Vec<Listed>>(shared, number, "lines", Some(query.clone())));
-    Ok(select(all(shards).await?.into_iter().flatten().collect(), &query))
+    Ok(select(all(shards).await?.into_iter().flatten().collect(), &query, Listed::columns))
 }
 
 fn line(listed: Listed) -> Result<Summary, Unread> {

@@ -16,7 +16,7 @@ mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use portolan_core::run::Run;
 use portolan_core::value::Timestamp;
@@ -31,7 +31,6 @@ use super::{
 };
 pub use address::RestateAddress;
 use ingress::Ingress;
-use lists::Expected;
 use tokio::sync::watch;
 
 /// A store in Restate.
@@ -57,8 +56,8 @@ struct SharedState {
     sealed: Mutex<BTreeMap<RunId, bool>>,
     /// The definitions that are known to be stored.
     definitions: Mutex<BTreeSet<Digest>>,
-    /// What lists have to show of this process's writes.
-    expected: Mutex<BTreeMap<RunId, Expected>>,
+    /// The runs of whose last change lists may not show, with the time of the change.
+    expected: Mutex<BTreeMap<RunId, Instant>>,
 }
 
 /// The time for which a lease lasts unless it is renewed.
@@ -91,7 +90,7 @@ impl RestateStore {
         RestateStore { term, ..self }
     }
 
-    /// Completes when lists show everything that this store has written, or when Restate takes unusually long for it.
+    /// Completes when lists show everything that this store has written.
     ///
     /// [`list`](Store::list), [`page`](Store::page) and [`status`](Store::status) wait for it by themselves. It is for
     /// those who look with another store.

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use portolan_restate_api::{Append, Create, DEFINITION, DEFINITION_KEY, Definition, Line, RUN, Texts, Written};
 
-use super::lists::{Expected, expect};
+use super::lists::expect;
 use super::{MOST_REMEMBERED, SharedState, lock, read};
 use crate::store::rows::{self, NewRows, Row};
 use crate::store::{Digest, RunId, StoreError, still_open};
@@ -38,7 +38,7 @@ pub(super) async fn create(
         line: line(last),
     };
     let answer = shared.ingress.call(RUN, id.as_str(), "create", &new).await?;
-    done(&shared, id, answer, false)?;
+    done(&shared, id, answer)?;
     shared.note_sealed(id, sealed.is_some());
     Ok(())
 }
@@ -58,17 +58,17 @@ pub(super) async fn append(shared: Arc<SharedState>, row: Row, fence: Option<i64
         line: line(&row),
     };
     let answer = shared.ingress.call(RUN, row.id.as_str(), "append", &next).await?;
-    done(&shared, &row.id, answer, false)
+    done(&shared, &row.id, answer)
 }
 
 pub(super) async fn defer(shared: Arc<SharedState>, id: RunId, until: Option<i64>) -> Result<(), StoreError> {
     let answer = shared.ingress.call(RUN, id.as_str(), "defer", &until).await?;
-    done(&shared, &id, answer, false)
+    done(&shared, &id, answer)
 }
 
 pub(super) async fn remove(shared: Arc<SharedState>, id: RunId, expected_seq: u64) -> Result<(), StoreError> {
     let answer = shared.ingress.call(RUN, id.as_str(), "remove", &expected_seq).await?;
-    done(&shared, &id, answer, true)
+    done(&shared, &id, answer)
 }
 
 pub(super) async fn keep_definition(shared: &SharedState, digest: &Digest, text: &str) -> Result<(), StoreError> {
@@ -87,10 +87,10 @@ pub(super) async fn keep_definition(shared: &SharedState, digest: &Digest, text:
 }
 
 /// Returns the result of a write. From now on lists have to show it.
-fn done(shared: &SharedState, id: &RunId, answer: Written, is_removal: bool) -> Result<(), StoreError> {
+fn done(shared: &SharedState, id: &RunId, answer: Written) -> Result<(), StoreError> {
     match answer {
-        Written::Done { mark } => {
-            expect(shared, id, if is_removal { Expected::Nothing } else { Expected::Mark(mark) });
+        Written::Done => {
+            expect(shared, id);
             Ok(())
         }
         Written::Taken => Err(StoreError::Taken),

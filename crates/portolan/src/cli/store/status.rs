@@ -45,6 +45,7 @@ fn rows(report: &StoreReport) -> Vec<Vec<String>> {
     let kind = match report.kind {
         "sqlite" => "SQLite",
         "postgres" => "PostgreSQL",
+        "restate" => "Restate",
         other => other,
     };
     let mut rows = vec![("store", format!("{} ({kind})", report.place))];
