@@ -64,8 +64,14 @@ kinds! {
     /// the tool says so, `failed`, or `cancelled` if the call ended before its answer), `ms`, and `bytes` and
     /// `resultDigest`, or `reason` if it failed.
     ToolAnswered = "flow.tool.answered",
+    /// A tool of another server asked the client that called it, through `portolan gate`: `server`, `toolName`, `questions`
+    /// (of each `method`, `bytes` and `digest`).
+    ToolAsked = "flow.tool.asked",
+    /// The client answered the questions of a tool: `server`, `toolName`, `outcome` (`answered` or `unanswered`), and
+    /// `answers` (of each `bytes`, `digest`, and of a person's the `action`), or `reason` if there are none.
+    ToolReplied = "flow.tool.replied",
     /// A tool of another server has a text that looks like instructions to a model; it was passed on unchanged:
-    /// `server`, `toolName`, `where` (`description` or `result`), `sign` (the words).
+    /// `server`, `toolName`, `where` (`description`, `question` or `result`), `sign` (the words).
     ToolSuspicious = "flow.tool.suspicious",
     /// A commit's message is not in the project's form: `sha`, `subject`, `expected`.
     CommitFormatViolation = "flow.commit.format.violation",

@@ -8,18 +8,20 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use rmcp::model::{
-    CancelledNotification, CancelledNotificationParam, ClientCapabilities, ClientConfig, ClientRequest, GetExtensions,
-    Implementation, ProgressToken, ProtocolVersion, RequestId,
+    CancelledNotification, CancelledNotificationParam, ClientRequest, GetExtensions, ProgressToken, RequestId,
 };
 use rmcp::service::{PeerRequestOptions, RunningService, ServiceError};
 use rmcp::transport::DynamicTransportError;
-use rmcp::{ClientHandler, Peer, RoleClient};
+use rmcp::{Peer, RoleClient};
 use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use super::bounds;
+use super::client::{CallClient, ClientFeatures, LogLevel};
 use super::error::clip_line;
+use super::face::{Face, level_request};
 use super::http::reason;
+use super::in_flight::Registration;
 use super::lists::{self, Offers, ReceivedList, Tool};
 use super::message::{TOO_LARGE, UNREADABLE, untyped};
 use super::notices::{Listener, Notices, OnProgress};
@@ -30,6 +32,9 @@ use super::{CallError, CallErrorKind, ServerAbout, seconds};
 
 /// The maximum wait for the end of a process, to report how it ended.
 const POST_MORTEM: Duration = Duration::from_secs(1);
+/// Fields of a request's `_meta` for servers without a handshake.
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 pub(super) struct Connection {
     pub(super) server: String,
@@ -45,17 +50,10 @@ pub(super) struct Connection {
     pub(super) offers: Mutex<Option<ReceivedList<Offers>>>,
     answered: AtomicBool,
     gone: AtomicBool,
-}
-
-/// What a server sees of this client.
-pub(super) struct Face;
-
-impl ClientHandler for Face {
-    fn get_info(&self) -> ClientConfig {
-        // Servers that know nothing newer accept a handshake with this version.
-        ClientConfig::new(ClientCapabilities::default(), Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
-            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
-    }
+    /// What the server was told that it may ask.
+    features: ClientFeatures,
+    /// The least severe log messages that the server was asked for.
+    log_level: Mutex<Option<LogLevel>>,
 }
 
 /// The parts of a connection after the handshake.
@@ -65,6 +63,7 @@ pub(super) struct Parts {
     pub(super) process: Option<Process>,
     pub(super) stderr: Arc<Stderr>,
     pub(super) notices: Arc<Notices>,
+    pub(super) features: ClientFeatures,
 }
 
 /// What a request brings along, and what it allows.
@@ -76,6 +75,8 @@ pub(super) struct Terms {
     pub(super) limit: Duration,
     /// Receives the progress that the server reports.
     pub(super) progress: Option<OnProgress>,
+    /// The client for which it is sent.
+    pub(super) client: Option<CallClient>,
 }
 
 impl Connection {
@@ -93,7 +94,24 @@ impl Connection {
             offers: Mutex::default(),
             answered: AtomicBool::new(false),
             gone: AtomicBool::new(false),
+            features: parts.features,
+            log_level: Mutex::default(),
         }
+    }
+
+    /// Returns what the server was told that it may ask.
+    pub(super) fn features(&self) -> &ClientFeatures {
+        &self.features
+    }
+
+    /// Checks whether the server is told with each request what it may ask.
+    pub(super) fn has_no_handshake(&self) -> bool {
+        self.peer.peer_info().is_some_and(|info| !info.protocol_version.has_initialize())
+    }
+
+    /// Checks whether calls of clients are under way.
+    pub(super) fn is_called(&self) -> bool {
+        !self.notices.calls.is_empty()
     }
 
     pub(super) fn is_gone(&self) -> bool {
@@ -136,12 +154,26 @@ impl Connection {
 
     /// Sends a request and waits for its result. If the future is dropped before that, the server is notified that the
     /// request is cancelled.
-    pub(super) async fn request(&self, what: &str, request: ClientRequest, terms: Terms) -> Result<Value, CallError> {
+    pub(super) async fn request(
+        &self,
+        what: &str,
+        request: ClientRequest,
+        mut terms: Terms,
+    ) -> Result<Value, CallError> {
         let limit = terms.limit;
-        let answer = match timeout(limit, self.exchange(request, terms)).await {
-            Ok(answer) => answer,
-            Err(_elapsed) => return Err(self.timed_out(what, limit)),
+        let answer = match terms.client.take() {
+            None => timeout(limit, self.exchange(request, terms)).await.ok(),
+            Some(client) => {
+                self.declare(&client, &mut terms).await;
+                let Registration { call, .. } = &self.notices.calls.register(client);
+                tokio::select! {
+                    biased;
+                    answer = self.exchange(request, terms) => Some(answer),
+                    () = call.used_up(limit) => None,
+                }
+            }
         };
+        let Some(answer) = answer else { return Err(self.timed_out(what, limit)) };
         match answer {
             Ok(result) => {
                 self.answered.store(true, Ordering::Relaxed);
@@ -149,6 +181,37 @@ impl Connection {
             }
             Err(error) => Err(self.failed(what, error).await),
         }
+    }
+
+    /// Tells the server what it may ask the client of a call, and which log messages the client wants.
+    async fn declare(&self, client: &CallClient, terms: &mut Terms) {
+        let level = client.log.as_ref().map(|(level, _)| *level);
+        if self.has_no_handshake() {
+            let declared = serde_json::to_value(client.features.declared()).expect("JSON");
+            terms.meta.insert(CAPABILITIES.to_owned(), declared);
+            if let Some(level) = level {
+                terms.meta.insert(LOG_LEVEL.to_owned(), serde_json::to_value(level).expect("JSON"));
+            }
+        } else if let Some(level) = level {
+            self.ask_for_logs(level, terms.limit).await;
+        }
+    }
+
+    /// Asks a server with sessions for log messages, unless it was asked for these before.
+    async fn ask_for_logs(&self, level: LogLevel, limit: Duration) {
+        let info = self.peer.peer_info();
+        if info.is_none_or(|info| info.capabilities.logging.is_none()) {
+            return;
+        }
+        {
+            let mut asked = self.log_level.lock().unwrap_or_else(PoisonError::into_inner);
+            if asked.is_some_and(|asked| asked <= level) {
+                return;
+            }
+            *asked = Some(level);
+        }
+        // A server that refuses sends what it will: the call does not depend on it.
+        let _answered = timeout(limit, self.exchange(level_request(level), Terms::default())).await;
     }
 
     async fn exchange(&self, mut request: ClientRequest, terms: Terms) -> Result<Value, ServiceError> {

@@ -67,8 +67,10 @@ pub(super) fn read(line: &[u8]) -> Line {
             let changed = ToolListChangedNotification { method: Default::default(), extensions: Default::default() };
             message(JsonRpcMessage::notification(ServerNotification::ToolListChangedNotification(changed)))
         }
-        (Some("notifications/progress"), None) => serde_json::from_slice(line).map_or(Line::Unasked, message),
-        // Logs and similar notifications are not used, so they are dropped.
+        (Some("notifications/progress" | "notifications/message"), None) => {
+            serde_json::from_slice(line).map_or(Line::Unasked, message)
+        }
+        // Others are not used, so they are dropped.
         (Some(_), None) => Line::Unasked,
         (Some(_), Some(_)) => match serde_json::from_slice(line) {
             Ok(request) => message(request),

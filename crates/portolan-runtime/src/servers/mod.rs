@@ -9,11 +9,14 @@
 //! server that follows the protocol; one that ignores it continues to run.
 
 mod bounds;
+mod client;
 mod connection;
 mod environment;
 mod error;
 mod expand;
+mod face;
 mod http;
+mod in_flight;
 mod intake;
 mod lines;
 mod lists;
@@ -22,32 +25,38 @@ mod notices;
 mod open;
 #[cfg(unix)]
 mod process;
+mod rounds;
 mod secrets;
 mod slot;
 mod sse;
 mod stderr;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use indexmap::IndexMap;
 use portolan_core::diagnostic::closest;
 use portolan_core::graph::DEFAULT_CALL_TIMEOUT_MS;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, CompleteRequest, CompleteRequestParams, GetPromptRequest,
-    GetPromptRequestParams, ReadResourceRequest, ReadResourceRequestParams,
+    ClientRequest, CompleteRequest, CompleteRequestParams, GetPromptRequest, GetPromptRequestParams,
+    ReadResourceRequest, ReadResourceRequestParams,
 };
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use connection::{Connection, Terms};
+use rounds::complete;
 use slot::Slot;
 
 use crate::logging;
 
 pub use crate::library::ServerSetup;
+pub use client::{
+    Answers, CallClient, ClientFeature, ClientFeatures, LogLevel, LogMessage, OnLog, OnQuestions, Unanswered,
+};
 pub use error::{CallError, CallErrorKind};
 pub use lists::{Offers, Tool};
 pub use notices::{OnProgress, Progress};
@@ -70,6 +79,9 @@ pub struct PoolOptions {
     pub backoff_max: Duration,
     /// The time for a process to end after its standard input is closed, and again after the request to end.
     pub grace: Duration,
+    /// Whether all calls are those of one client. A server is then started again when the client turns out to answer
+    /// questions, instead of once more.
+    pub is_for_one_client: bool,
 }
 
 impl Default for PoolOptions {
@@ -82,6 +94,7 @@ impl Default for PoolOptions {
             backoff_first: Duration::from_secs(1),
             backoff_max: Duration::from_secs(30),
             grace: Duration::from_secs(2),
+            is_for_one_client: false,
         }
     }
 }
@@ -177,17 +190,24 @@ pub struct ServerAbout {
 /// time enabled. Dropping it kills the servers' processes.
 pub struct Servers {
     slots: IndexMap<String, Arc<Slot>>,
+    /// Further slots of servers that are told what they may ask when they are started.
+    asking: Mutex<BTreeMap<AskingServer, Arc<Slot>>>,
+    is_for_one_client: bool,
     grace: Grace,
 }
+
+/// A server, and what it may ask.
+type AskingServer = (String, ClientFeatures);
 
 impl Servers {
     /// Returns a pool of these servers. Of several with one name the last counts. Nothing is started.
     pub fn new(setups: Vec<ServerSetup>, options: PoolOptions) -> Servers {
-        let grace = Grace::of(options.grace);
+        let (grace, is_for_one_client) = (Grace::of(options.grace), options.is_for_one_client);
         let options = Arc::new(options);
         let slot =
             |setup: ServerSetup| (setup.server.name.clone(), Slot::new(setup, Arc::clone(&options), grace.clone()));
-        Servers { slots: setups.into_iter().map(slot).collect(), grace }
+        let slots = setups.into_iter().map(slot).collect();
+        Servers { slots, asking: Mutex::default(), is_for_one_client, grace }
     }
 
     /// Returns the time limit of a call from the server's entry, in milliseconds.
@@ -202,8 +222,13 @@ impl Servers {
 
     /// Calls a tool and returns the `tools/call` result as the server wrote it. Dropping the future cancels the call.
     pub async fn call(&self, call: ToolCall<'_>) -> Result<Value, CallError> {
+        self.call_for(call, None).await
+    }
+
+    /// Calls a tool for a client that the server may ask. The time of its answers is not the server's.
+    pub async fn call_for(&self, call: ToolCall<'_>, client: Option<CallClient>) -> Result<Value, CallError> {
         let (began, server, tool) = (Instant::now(), call.server, call.tool);
-        let result = self.result_of_call(call, began).await;
+        let result = self.result_of_call(call, client, began).await;
         let code = match &result {
             Ok(result) if result["isError"] == true => Some("tool_error"),
             Ok(_) => None,
@@ -213,29 +238,13 @@ impl Servers {
         result
     }
 
-    async fn result_of_call(&self, call: ToolCall<'_>, began: Instant) -> Result<Value, CallError> {
-        let connection = match call.in_all {
-            None => self.connection(call.server).await?,
-            Some(limit) => match timeout(limit, self.connection(call.server)).await {
-                Ok(connection) => connection?,
-                Err(_elapsed) => return Err(late_start(&call, limit)),
-            },
-        };
-        let left = call.in_all.map_or(call.timeout, |limit| limit.saturating_sub(began.elapsed()).min(call.timeout));
-        let params = CallToolRequestParams::new(call.tool.to_owned()).with_arguments(call.arguments);
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let what = format!("tool `{}`", call.tool);
-        let terms = Terms { meta: call.meta, limit: left, progress: call.progress };
-        complete(&connection, &what, connection.request(&what, request, terms).await?)
-    }
-
     /// Requests what a server offers besides tools, and returns the result as the server wrote it. Dropping the future
     /// cancels the request.
     pub async fn request(&self, request: OfferRequest<'_>) -> Result<Value, CallError> {
         let (began, server) = (Instant::now(), request.server);
         let (what, wanted) = request.wanted.request();
         let method = wanted.method().to_owned();
-        let terms = Terms { meta: request.meta, limit: request.timeout, progress: request.progress };
+        let terms = Terms { meta: request.meta, limit: request.timeout, progress: request.progress, client: None };
         let result = async {
             let connection = self.connection(server).await?;
             complete(&connection, &what, connection.request(&what, wanted, terms).await?)
@@ -276,10 +285,9 @@ impl Servers {
 
     /// Ends all servers, and waits until their processes are gone. Every later call is refused.
     pub async fn close(&self) {
-        // Closing the input, the request to end, and the kill have this time each.
-        let patience = self.grace.get().saturating_mul(3) + Duration::from_secs(1);
+        let patience = self.grace.in_all();
         let mut closing = JoinSet::new();
-        for slot in self.slots.values() {
+        for slot in self.all_slots() {
             closing.spawn(slot.close().left(patience));
         }
         closing.join_all().await;
@@ -290,6 +298,11 @@ impl Servers {
     pub async fn close_within(&self, grace: Duration) {
         self.grace.shorten(grace);
         self.close().await;
+    }
+
+    fn all_slots(&self) -> Vec<Arc<Slot>> {
+        let asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+        self.slots.values().chain(asking.values()).cloned().collect()
     }
 
     fn slot(&self, server: &str) -> Result<&Arc<Slot>, CallError> {
@@ -321,34 +334,11 @@ impl Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        for slot in self.slots.values() {
+        for slot in self.all_slots() {
             // Dropping a connection kills its process.
             drop(slot.close());
         }
     }
-}
-
-/// Returns a result that is complete, and refuses one that requires another request.
-fn complete(connection: &Connection, what: &str, result: Value) -> Result<Value, CallError> {
-    match result.get("resultType").and_then(Value::as_str) {
-        None | Some("complete") => Ok(result),
-        Some(other) => {
-            let server = &connection.server;
-            let message = format!("{what} of server `{server}` did not complete in a single call (`{other}`)");
-            let help = "call a tool that answers at once: further input cannot be provided";
-            Err(connection.error(CallErrorKind::Unusable, message, help))
-        }
-    }
-}
-
-fn late_start(call: &ToolCall<'_>, limit: Duration) -> CallError {
-    let (server, tool) = (call.server, call.tool);
-    let message = format!(
-        "server `{server}` did not complete the handshake within {}, the time limit of the call of `{tool}`",
-        seconds(limit)
-    );
-    let help = "give the call more time; the server keeps starting, and a later call can use it";
-    CallError::new(CallErrorKind::Timeout, server, message, help)
 }
 
 /// The time for a process to end, in milliseconds. It may be shortened while the process runs.
@@ -362,6 +352,11 @@ impl Grace {
 
     fn get(&self) -> Duration {
         Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Returns the time for closing the input, the request to end, and the kill.
+    fn in_all(&self) -> Duration {
+        self.get().saturating_mul(3) + Duration::from_secs(1)
     }
 
     fn shorten(&self, grace: Duration) {

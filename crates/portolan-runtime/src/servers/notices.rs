@@ -14,9 +14,18 @@ use rmcp::model::{
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use serde::Serialize;
+use serde_json::json;
+
+use super::client::LogMessage;
+use super::in_flight::CallsInFlight;
+use super::stderr::Stderr;
 
 /// The maximum number of characters of a message about progress. The rest is cut off.
 const MAX_MESSAGE_CHARS: usize = 1000;
+
+/// The maximum size of a log message in bytes. A larger one is replaced by a note.
+const MAX_LOG_BYTES: usize = 64 << 10;
 
 /// The progress of a request, as its server reports it.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,8 +45,7 @@ pub type OnProgress = Arc<dyn Fn(Progress) + Send + Sync>;
 #[derive(Clone)]
 pub(super) struct Listener(pub(super) OnProgress);
 
-/// What a server has sent unasked.
-#[derive(Default)]
+/// What a server has sent unasked, and the calls that it may concern.
 pub(super) struct Notices {
     /// Counts the changes of the server's lists.
     changes: AtomicU64,
@@ -46,9 +54,23 @@ pub(super) struct Notices {
     /// Whether it was, and does.
     listens: AtomicBool,
     listeners: Mutex<BTreeMap<i64, Listener>>,
+    pub(super) calls: CallsInFlight,
+    /// Knows the secrets of the server.
+    stderr: Arc<Stderr>,
 }
 
 impl Notices {
+    pub(super) fn new(stderr: Arc<Stderr>) -> Notices {
+        Notices {
+            changes: AtomicU64::default(),
+            is_asked: AtomicBool::default(),
+            listens: AtomicBool::default(),
+            listeners: Mutex::default(),
+            calls: CallsInFlight::default(),
+            stderr,
+        }
+    }
+
     pub(super) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)
     }
@@ -96,6 +118,18 @@ impl Notices {
         listen(Progress { progress: params.progress, total: params.total, message });
     }
 
+    /// Passes on a log message, without the secrets of the server.
+    fn logged(&self, message: &impl Serialize) {
+        let text = serde_json::to_string(message).expect("JSON");
+        let is_large = text.len() > MAX_LOG_BYTES;
+        let Ok(mut message) = serde_json::from_str::<LogMessage>(&self.stderr.redact(text)) else { return };
+        message.logger = message.logger.map(|logger| logger.chars().take(MAX_MESSAGE_CHARS).collect());
+        if is_large {
+            message.data = json!(format!("a log message was left out: it is larger than {MAX_LOG_BYTES} bytes"));
+        }
+        self.calls.log(message);
+    }
+
     /// Takes in a notification. Returns any other message.
     fn received(&self, message: RxJsonRpcMessage<RoleClient>) -> Option<RxJsonRpcMessage<RoleClient>> {
         let JsonRpcMessage::Notification(notification) = message else { return Some(message) };
@@ -113,7 +147,10 @@ impl Notices {
             | ServerNotification::PromptListChangedNotification(_) => {
                 self.changes.fetch_add(1, Ordering::Relaxed);
             }
-            // Logs and similar notifications are not used.
+            ServerNotification::LoggingMessageNotification(message) if !self.calls.is_empty() => {
+                self.logged(&message.params);
+            }
+            // Others are not used.
             _ => {}
         }
         None

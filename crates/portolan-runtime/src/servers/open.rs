@@ -16,14 +16,16 @@ use rmcp::model::{ErrorCode, ProtocolVersion};
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt};
 use tokio::time::timeout;
 
-use super::connection::{Connection, Face, Parts};
+use super::client::ClientFeatures;
+use super::connection::{Connection, Parts};
 use super::error::clip_line;
 use super::expand::Expander;
+use super::face::Face;
 use super::http::reason;
 use super::intake::Intake;
 use super::lines::Lines;
 use super::message::UNREADABLE;
-use super::notices::WatchedTransport;
+use super::notices::{Notices, WatchedTransport};
 use super::stderr::Stderr;
 use super::{CallError, CallErrorKind, Grace, PoolOptions, ServerSetup, seconds};
 use crate::builtin;
@@ -37,13 +39,19 @@ const POST_MORTEM: Duration = Duration::from_secs(1);
 /// The number of bytes that a built-in server may write ahead.
 const BUILTIN_PIPE_BYTES: usize = 64 << 10;
 
-/// Opens a connection to the server of `setup`.
-pub(super) async fn open(setup: &ServerSetup, options: &PoolOptions, grace: &Grace) -> Result<Connection, CallError> {
+/// Opens a connection to the server of `setup`, which may ask what `features` has.
+pub(super) async fn open(
+    setup: &ServerSetup,
+    options: &PoolOptions,
+    grace: &Grace,
+    features: &ClientFeatures,
+) -> Result<Connection, CallError> {
     let name = &setup.server.name;
     let (transport, secrets) = filled(setup)?;
     let stderr = Stderr::new(name, options.stderr_bytes, options.on_stderr.clone(), secrets);
     let (folder, confined) = (setup.folder.as_path(), is_confined(setup));
-    let opening = ConnectionAttempt { folder, transport: &transport, confined, options, grace, stderr: &stderr };
+    let opening =
+        ConnectionAttempt { folder, transport: &transport, confined, options, grace, stderr: &stderr, features };
     opening.open().await.map(|parts| Connection::new(name, parts)).map_err(|fault| {
         let message = format!("server `{name}` {}", clip_line(&stderr.redact(fault.what)));
         CallError::new(CallErrorKind::Start, name, message, fault.help).with_stderr(stderr.tail())
@@ -148,6 +156,7 @@ pub(super) struct ConnectionAttempt<'a> {
     pub(super) options: &'a PoolOptions,
     grace: &'a Grace,
     pub(super) stderr: &'a Arc<Stderr>,
+    features: &'a ClientFeatures,
 }
 
 impl ConnectionAttempt<'_> {
@@ -180,9 +189,10 @@ impl ConnectionAttempt<'_> {
     where
         T: rmcp::transport::Transport<RoleClient> + 'static,
     {
-        let notices = Arc::default();
+        let notices = Arc::new(Notices::new(Arc::clone(self.stderr)));
         let watched = WatchedTransport { transport, notices: Arc::clone(&notices) };
-        let greeting = Face.serve_with_lifecycle(watched, mode);
+        let face = Face { features: self.features.clone(), notices: Arc::clone(&notices) };
+        let greeting = face.serve_with_lifecycle(watched, mode);
         match timeout(limit, greeting).await {
             Ok(Ok(running)) => Ok(Parts {
                 running,
@@ -190,6 +200,7 @@ impl ConnectionAttempt<'_> {
                 process: None,
                 stderr: Arc::clone(self.stderr),
                 notices,
+                features: self.features.clone(),
             }),
             Ok(Err(error)) => Err(Refusal::Error(Box::new(error))),
             Err(_elapsed) => Err(Refusal::Silence(self.options.handshake_timeout)),

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::client::ClientFeatures;
 use super::connection::Connection;
 use super::open::open;
 use super::{CallError, CallErrorKind, Grace, PoolOptions, ServerSetup, seconds};
@@ -29,6 +30,8 @@ struct Inner {
     failures: u32,
     last: Option<CallError>,
     resting_until: Option<Instant>,
+    /// What the server is told that it may ask.
+    features: ClientFeatures,
 }
 
 enum State {
@@ -42,8 +45,41 @@ type Outcome = watch::Receiver<Option<Result<Arc<Connection>, CallError>>>;
 
 impl Slot {
     pub(super) fn new(setup: ServerSetup, options: Arc<PoolOptions>, grace: Grace) -> Arc<Slot> {
-        let inner = Inner { state: State::Idle, failures: 0, last: None, resting_until: None };
+        let (features, resting_until) = (ClientFeatures::default(), None);
+        let inner = Inner { state: State::Idle, failures: 0, last: None, resting_until, features };
         Arc::new(Slot { setup, options, grace, inner: Mutex::new(inner) })
+    }
+
+    /// Returns another slot for the same server, which is told that it may ask what `features` has.
+    pub(super) fn asking(&self, features: ClientFeatures) -> Arc<Slot> {
+        let slot = Slot::new(self.setup.clone(), Arc::clone(&self.options), self.grace.clone());
+        slot.lock().features = features;
+        slot
+    }
+
+    /// Returns a connection whose server is told that it may ask what `features` has as well. A server that was told less is
+    /// started again, unless calls are under way. Two of it never run at the same time.
+    pub(super) async fn connection_with(
+        self: &Arc<Self>,
+        features: &ClientFeatures,
+    ) -> Result<Arc<Connection>, CallError> {
+        {
+            let mut inner = self.lock();
+            let lacks = !inner.features.covers(features);
+            if let State::Up(connection) = &inner.state
+                && lacks
+                && !connection.is_called()
+            {
+                let former = Arc::clone(connection);
+                let all = inner.features.with(features);
+                let told = std::mem::replace(&mut inner.features, all);
+                if self.start(&mut inner, Some(former)).is_err() {
+                    // It cannot be started again for now, and continues as it is.
+                    inner.features = told;
+                }
+            }
+        }
+        self.connection().await
     }
 
     fn name(&self) -> &str {
@@ -67,7 +103,7 @@ impl Slot {
             match &inner.state {
                 State::Closed => return Err(self.closed()),
                 State::Starting { outcome, .. } => outcome.clone(),
-                State::Idle | State::Up(_) => self.start(&mut inner)?,
+                State::Idle | State::Up(_) => self.start(&mut inner, None)?,
             }
         };
         match outcome.wait_for(Option::is_some).await {
@@ -103,18 +139,22 @@ impl Slot {
         Some(rest.min(self.options.backoff_max))
     }
 
-    fn start(self: &Arc<Self>, inner: &mut Inner) -> Result<Outcome, CallError> {
+    /// Starts the server, after the end of a former one.
+    fn start(self: &Arc<Self>, inner: &mut Inner, former: Option<Arc<Connection>>) -> Result<Outcome, CallError> {
         if let Some(until) = inner.resting_until
             && let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
         {
             return Err(self.resting(inner, left));
         }
         let (tell, outcome) = watch::channel(None);
-        let slot = Arc::clone(self);
+        let (slot, features) = (Arc::clone(self), inner.features.clone());
         // In its own task: the first caller may give up while others wait.
         let start = tokio::spawn(async move {
+            if let Some(former) = former {
+                former.close(slot.grace.in_all()).await;
+            }
             let began = std::time::Instant::now();
-            let opened = open(&slot.setup, &slot.options, &slot.grace).await.map(Arc::new);
+            let opened = open(&slot.setup, &slot.options, &slot.grace, &features).await.map(Arc::new);
             logging::server_started(slot.name(), began, opened.as_ref().err().map(|error| error.code));
             slot.started(&opened);
             let _nobody_waits = tell.send(Some(opened));

@@ -15,6 +15,7 @@ mod hiding;
 mod names;
 mod offers;
 mod parked_calls;
+mod questions;
 mod suspicious;
 mod tool_pins;
 
@@ -30,7 +31,7 @@ use portolan_runtime::digest::Digest;
 use portolan_runtime::disk::Stamp;
 use portolan_runtime::error::ServiceError;
 use portolan_runtime::servers::{
-    CallError, CallErrorKind, OfferRequest, OfferWanted, OnProgress, Servers, Tool, ToolCall,
+    CallClient, CallError, CallErrorKind, OfferRequest, OfferWanted, OnProgress, Servers, Tool, ToolCall,
 };
 use portolan_runtime::service::Service;
 use portolan_runtime::store::RunId;
@@ -399,7 +400,7 @@ impl Gateway {
     }
 
     /// Performs a call that was allowed, by its judgement or by a person. Returns the result as the server wrote it, after the
-    /// progress that the server reports.
+    /// progress that the server reports, and after the answers of the client to what it asks.
     ///
     /// # Errors
     /// The server did not answer, or the filters of results cannot be read. What it answered is no error, whatever it
@@ -409,6 +410,7 @@ impl Gateway {
         mut judged: JudgedCall,
         meta: Map<String, Value>,
         progress: Option<OnProgress>,
+        client: Option<CallClient>,
     ) -> Result<Value, CallError> {
         let end = judged.end.take().unwrap_or_else(|| self.end_of(&judged)).begun();
         let JudgedCall { call: GatewayCall { tool, arguments, offer, .. }, intent, record, .. } = judged;
@@ -417,8 +419,10 @@ impl Gateway {
         let result = match offer {
             Some(wanted) => self.servers.request(OfferRequest { server, wanted, timeout, meta, progress }).await,
             None => {
+                let client = client.map(|client| self.with_recorded_questions(client, &record, &intent, &tool));
                 let tool = &tool.tool.name;
-                self.servers.call(ToolCall { server, tool, arguments, timeout, in_all: None, meta, progress }).await
+                let call = ToolCall { server, tool, arguments, timeout, in_all: None, meta, progress };
+                self.servers.call_for(call, client).await
             }
         };
         if end.answered(&result).done().await.is_err() {
@@ -497,13 +501,18 @@ impl JudgedCall {
 
     /// Returns a text that identifies the call with its arguments.
     pub fn about(&self) -> String {
-        let OfferedTool { server, tool, .. } = &*self.call.tool;
-        let arguments = serde_json::to_string(&self.call.arguments).expect("JSON");
-        format!("{server}/{} {}", tool.name, Digest::of(arguments).as_str())
+        about(&self.call.tool, &self.call.arguments)
     }
 
     /// Returns the arguments.
     pub fn arguments(&self) -> &Map<String, Value> {
         &self.call.arguments
     }
+}
+
+/// Returns a text that identifies a call with its arguments.
+pub fn about(offered: &OfferedTool, arguments: &Map<String, Value>) -> String {
+    let OfferedTool { server, tool, .. } = offered;
+    let arguments = serde_json::to_string(arguments).expect("JSON");
+    format!("{server}/{} {}", tool.name, Digest::of(arguments).as_str())
 }

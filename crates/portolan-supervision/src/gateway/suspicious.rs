@@ -1,4 +1,4 @@
-//! Reports descriptions and results of other servers that look like instructions to a model: to the person who serves,
+//! Reports descriptions, questions and results of other servers that look like instructions to a model: to the person who serves,
 //! and in the log. They are passed on unchanged.
 
 use std::collections::BTreeSet;
@@ -44,6 +44,13 @@ impl Gateway {
         let Some(sign) = injection::sign(&text) else { return };
         self.tell_of(&tool.server, &tool.tool.name, "result", sign);
         record(&self.log, entry(record_of_call, &tool.server, &tool.tool.name, "result", sign));
+    }
+
+    /// Reports the questions of a server to the client of a call.
+    pub(super) fn report_question(&self, record_of_call: &CallRecord, tool: &OfferedTool, text: &str) {
+        let Some(sign) = injection::sign(text) else { return };
+        self.tell_of(&tool.server, &tool.tool.name, "question", sign);
+        record(&self.log, entry(record_of_call, &tool.server, &tool.tool.name, "question", sign));
     }
 
     fn tell_of(&self, server: &str, tool: &str, place: &'static str, sign: &'static str) -> bool {

@@ -191,7 +191,9 @@ fn serve(args: &Serve, common: &Common) -> anyhow::Result<Exit> {
         return Err(ServiceError::refused("no_servers", message, "add some under `mcpServers`").into());
     }
     trusted(&service, file, &setups)?;
-    let pool = PoolOptions { on_stderr: Some(notes.of_servers()), grace: GRACE, ..PoolOptions::default() };
+    let is_for_one_client = address.is_none();
+    let pool =
+        PoolOptions { on_stderr: Some(notes.of_servers()), grace: GRACE, is_for_one_client, ..PoolOptions::default() };
     let servers = Arc::new(Servers::new(setups, pool));
     let mut sets = Vec::new();
     let mut chosen = args.toolset.clone();
@@ -303,6 +305,12 @@ fn describe_entry(line: &Line) -> String {
         "flow.tool.answered" if line.data["outcome"] == "cancelled" => {
             format!("{} of {} was cancelled after {} ms", text("toolName"), text("server"), line.data["ms"])
         }
+        "flow.tool.asked" => format!("{} of {} asked its client: {}", text("toolName"), text("server"), methods(line)),
+        "flow.tool.replied" => {
+            let (tool, server, why) = (text("toolName"), text("server"), text("reason"));
+            let why = if why.is_empty() { why } else { format!(": {why}") };
+            format!("the client of {tool} of {server}: {}{why}", text("outcome"))
+        }
         "flow.tool.suspicious" => {
             let (tool, server) = (text("toolName"), text("server"));
             format!("a {} of {tool} of {server} looks like instructions: `{}`", text("where"), text("sign"))
@@ -317,6 +325,12 @@ fn describe_entry(line: &Line) -> String {
         ),
         _ => format!("{}: {}", text("guardId"), text("reason")),
     }
+}
+
+/// Returns what a tool asked, as the protocol names it.
+fn methods(line: &Line) -> String {
+    let questions = line.data["questions"].as_array().into_iter().flatten();
+    questions.filter_map(|question| question["method"].as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn diff(common: &Common) -> anyhow::Result<Exit> {

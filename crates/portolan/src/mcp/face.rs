@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use portolan_core::diagnostic::clip;
+use portolan_runtime::servers::LogLevel;
 use portolan_runtime::service::ServiceError;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
@@ -45,6 +46,8 @@ pub(super) struct Face {
     subscriptions: Subscriptions,
     /// The work beside the calls of the session, which ends with it.
     beside: Mutex<JoinSet<()>>,
+    /// The log messages of other servers that the session wants, if it said so.
+    log_level: Mutex<Option<LogLevel>>,
     /// Counts calls, if a server has metrics.
     metrics: Option<Arc<Metrics>>,
 }
@@ -58,6 +61,7 @@ impl Face {
             is_restored: false,
             beside: Mutex::default(),
             subscriptions: Subscriptions::default(),
+            log_level: Mutex::default(),
             metrics: None,
         }
     }
@@ -318,13 +322,15 @@ impl ServerHandler for Face {
     #[expect(deprecated, reason = "clients of earlier revisions ask for it")]
     async fn set_level(
         &self,
-        _request: rmcp::model::SetLevelRequestParams,
+        request: rmcp::model::SetLevelRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        match self.toolset.about().capabilities.logging {
-            None => Err(ErrorData::method_not_found::<SetLevelRequestMethod>()),
-            Some(_) => Ok(()),
+        if self.toolset.about().capabilities.logging.is_none() {
+            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
         }
+        let level = serde_json::to_value(request.level).and_then(serde_json::from_value);
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = level.ok();
+        Ok(())
     }
 
     /// Answers requests that rmcp does not recognise: unknown methods, and known ones with missing parameters.
@@ -449,8 +455,11 @@ impl ServerHandler for Face {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(level) = *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) {
+            context.extensions.insert(level);
+        }
         let cancelled = context.ct.clone();
         let (tool, begun) = (request.name.clone(), Instant::now());
         let scope = self.toolset.scope(&tool);

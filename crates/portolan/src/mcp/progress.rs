@@ -1,5 +1,5 @@
-//! Progress notifications of a call: for every node, for the checks of a report, and as other servers report it, limited in
-//! rate.
+//! Notifications during a call: the progress of every node, of the checks of a report, and of other servers, whose log
+//! messages are among them. They are limited in rate.
 //!
 //! Up to [`BURST`] notifications are sent without delay, so that a graph of the usual size is reported completely. Of a
 //! loop with a hundred thousand passes, about [`A_SECOND`] nodes a second are reported, and always the last one.
@@ -10,7 +10,7 @@ use std::time::Duration;
 use portolan_core::present::function_word;
 use portolan_runtime::drive::{ExecutionObserver, NodeEnd};
 use portolan_runtime::runner::{CheckOutput, Listener};
-use portolan_runtime::servers::{OnProgress, Progress as Reported};
+use portolan_runtime::servers::{LogMessage, OnLog, OnProgress, Progress as Reported};
 use portolan_runtime::service::{Act, Caller, Request, Service, ServiceError, View};
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
@@ -24,8 +24,10 @@ const BURST: usize = 100;
 const A_SECOND: f64 = 50.0;
 
 /// The progress of one call.
+#[derive(Clone)]
 pub(super) struct Progress {
-    token: ProgressToken,
+    /// `None` if the caller wants no progress, but log messages.
+    token: Option<ProgressToken>,
     news: Arc<News>,
 }
 
@@ -38,17 +40,21 @@ struct News {
 
 #[derive(Default)]
 struct State {
-    /// The unsent nodes that were executed, and lines that checks printed.
-    nodes: Vec<Node>,
+    /// The unsent notifications.
+    notices: Vec<Notice>,
     /// How many lines were heard.
     heard: u64,
     over: bool,
 }
 
-struct Node {
-    count: f64,
-    total: Option<f64>,
-    said: Option<String>,
+enum Notice {
+    /// A node that was executed, or a line that a check printed.
+    Step {
+        count: f64,
+        total: Option<f64>,
+        said: Option<String>,
+    },
+    Log(Box<LogMessage>),
 }
 
 impl News {
@@ -56,12 +62,12 @@ impl News {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a node that has ended. If too many are waiting, the newest replaces the one before it.
+    /// Adds a node that has ended.
     fn ended(&self, ended: &NodeEnd<'_>) {
         let (id, kind) = (&ended.node.id, function_word(&ended.node.kind));
         let path = ended.path.text();
         let said = if path.is_empty() { format!("{id} ({kind})") } else { format!("{path}/{id} ({kind})") };
-        self.add(|_| Node { count: (ended.index + 1) as f64, total: None, said: Some(said) });
+        self.add(|_| Notice::Step { count: (ended.index + 1) as f64, total: None, said: Some(said) });
     }
 
     fn add_check_output(&self, heard: &CheckOutput<'_>) {
@@ -71,15 +77,16 @@ impl News {
         };
         self.add(|state| {
             state.heard += 1;
-            Node { count: state.heard as f64, total: None, said: Some(said) }
+            Notice::Step { count: state.heard as f64, total: None, said: Some(said) }
         });
     }
 
-    fn add(&self, node: impl FnOnce(&mut State) -> Node) {
+    /// Adds a notification. If too many are waiting, the newest replaces the one before it.
+    fn add(&self, notice: impl FnOnce(&mut State) -> Notice) {
         let mut state = self.state();
-        state.nodes.truncate(BURST - 1);
-        let node = node(&mut state);
-        state.nodes.push(node);
+        state.notices.truncate(BURST - 1);
+        let notice = notice(&mut state);
+        state.notices.push(notice);
         drop(state);
         self.came.notify_one();
     }
@@ -92,21 +99,31 @@ impl News {
 
     /// Takes the notifications to send now: all if there is room, or else the newest. Also returns whether it is the
     /// end.
-    fn take(&self, room: f64) -> (Vec<Node>, bool) {
+    fn take(&self, room: f64) -> (Vec<Notice>, bool) {
         let mut state = self.state();
-        let mut nodes = std::mem::take(&mut state.nodes);
-        if nodes.len() as f64 > room {
-            nodes.drain(..nodes.len() - 1);
+        let mut notices = std::mem::take(&mut state.notices);
+        if notices.len() as f64 > room {
+            notices.drain(..notices.len() - 1);
         }
-        (nodes, state.over)
+        (notices, state.over)
     }
 }
 
 impl Progress {
     /// Returns `None` if the caller has not asked for progress.
     pub(super) fn wanted(context: &RequestContext<RoleServer>) -> Option<Progress> {
-        let token = context.meta.get_progress_token()?;
-        Some(Progress { token, news: Arc::default() })
+        context.meta.get_progress_token().map(|token| Progress { token: Some(token), news: Arc::default() })
+    }
+
+    /// Returns the notifications of a call that may have others than progress.
+    pub(super) fn of_call(context: &RequestContext<RoleServer>) -> Progress {
+        Progress { token: context.meta.get_progress_token(), news: Arc::default() }
+    }
+
+    /// Returns the notifications of a call that another request continues.
+    pub(super) fn continued(&self, context: &RequestContext<RoleServer>) -> Progress {
+        self.news.state().over = false;
+        Progress { token: context.meta.get_progress_token(), news: Arc::clone(&self.news) }
     }
 
     /// Returns the observer of the run.
@@ -125,7 +142,17 @@ impl Progress {
     pub(super) fn of_server(&self) -> OnProgress {
         let news = Arc::clone(&self.news);
         Arc::new(move |Reported { progress, total, message }| {
-            news.add(|_| Node { count: progress, total, said: message });
+            news.add(|_| Notice::Step { count: progress, total, said: message });
+        })
+    }
+
+    /// Returns the listener of the log messages of a server, whose name is put before their loggers.
+    pub(super) fn log_of_server(&self, server: &str) -> OnLog {
+        let (news, server) = (Arc::clone(&self.news), server.to_owned());
+        Arc::new(move |mut message: LogMessage| {
+            let logger = message.logger.take();
+            message.logger = Some(logger.map_or_else(|| server.clone(), |logger| format!("{server}/{logger}")));
+            news.add(|_| Notice::Log(Box::new(message)));
         })
     }
 
@@ -146,12 +173,10 @@ impl Progress {
             let now = Instant::now();
             room = (room + now.duration_since(counted).as_secs_f64() * A_SECOND).min(BURST as f64);
             counted = now;
-            let (nodes, over) = self.news.take(room);
-            for Node { count, total, said } in nodes {
+            let (notices, over) = self.news.take(room);
+            for notice in notices {
                 room -= 1.0;
-                let mut told = ProgressNotificationParam::new(self.token.clone(), count);
-                (told.total, told.message) = (total, said);
-                if peer.notify_progress(told).await.is_err() {
+                if !self.notify(notice, peer).await {
                     // The client has gone.
                     return;
                 }
@@ -164,6 +189,19 @@ impl Progress {
         }
     }
 
+    /// Sends a notification. Returns `false` if it cannot be sent.
+    async fn notify(&self, notice: Notice, peer: &Peer<RoleServer>) -> bool {
+        match (notice, &self.token) {
+            (Notice::Step { .. }, None) => true,
+            (Notice::Step { count, total, said }, Some(token)) => {
+                let mut told = ProgressNotificationParam::new(token.clone(), count);
+                (told.total, told.message) = (total, said);
+                peer.notify_progress(told).await.is_ok()
+            }
+            (Notice::Log(message), _) => notify_log(*message, peer).await,
+        }
+    }
+
     /// Waits until there is room for another notification, or the run is over.
     async fn rest(&self) {
         tokio::select! {
@@ -171,6 +209,15 @@ impl Progress {
             () = self.news.over.notified() => {}
         }
     }
+}
+
+#[expect(deprecated, reason = "clients of earlier revisions ask for it")]
+async fn notify_log(message: LogMessage, peer: &Peer<RoleServer>) -> bool {
+    let level = serde_json::to_value(message.level).and_then(serde_json::from_value);
+    let mut told =
+        rmcp::model::LoggingMessageNotificationParam::new(level.expect("both have the same names"), message.data);
+    told.logger = message.logger;
+    peer.notify_logging_message(told).await.is_ok()
 }
 
 /// Performs an action on a run. Notifies the client of the resulting checks if it has asked for progress.
@@ -200,12 +247,17 @@ mod tests {
 
     fn news(count: u64) -> News {
         let news = News::default();
-        news.state().nodes = (1..=count).map(|count| Node { count: count as f64, total: None, said: None }).collect();
+        let step = |count| Notice::Step { count: count as f64, total: None, said: None };
+        news.state().notices = (1..=count).map(step).collect();
         news
     }
 
-    fn counts(nodes: &[Node]) -> Vec<u64> {
-        nodes.iter().map(|node| node.count as u64).collect()
+    fn counts(notices: &[Notice]) -> Vec<u64> {
+        let count = |notice: &Notice| match notice {
+            Notice::Step { count, .. } => *count as u64,
+            Notice::Log(_) => 0,
+        };
+        notices.iter().map(count).collect()
     }
 
     #[test]

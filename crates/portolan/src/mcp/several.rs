@@ -124,6 +124,7 @@ impl Toolset for Several {
             capabilities.resources.get_or_insert_default().list_changed = Some(true);
             capabilities.prompts.get_or_insert_default().list_changed = Some(true);
         }
+        capabilities.logging = each.iter().find_map(|set| set.logging.clone());
         capabilities.completions = each.iter().find_map(|set| set.completions.clone());
         let texts: Vec<String> = self.sets.iter().filter_map(|set| set.about().instructions).collect();
         ServerConfig::new(capabilities)

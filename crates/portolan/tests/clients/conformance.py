@@ -24,14 +24,16 @@ from pathlib import Path
 PACKAGES = ["node@22", "@modelcontextprotocol/conformance@0.2.0-alpha.12", "@modelcontextprotocol/inspector@2.12.0"]
 REVISIONS = ["2026-07-28", "2025-11-25"]
 ERAS = ["modern", "legacy"]
-# The client scenarios, except for those about OAuth (credentials are headers of an entry), and about questions of a server
-# to its user (none is passed on: `elicitation-sep1034-client-defaults`, `sep-2322-client-request-state`).
+# The client scenarios, except for those about OAuth: credentials are headers of an entry.
 CLIENT_SCENARIOS = {
     "2026-07-28": [
         "tools_call", "request-metadata", "http-standard-headers", "http-custom-headers", "http-invalid-tool-headers",
-        "json-schema-ref-no-deref", "json-schema-2020-12-preservation",
+        "json-schema-ref-no-deref", "json-schema-2020-12-preservation", "sep-2322-client-request-state",
     ],
-    "2025-11-25": ["initialize", "tools_call", "sse-retry", "json-schema-2020-12-preservation"],
+    "2025-11-25": [
+        "initialize", "tools_call", "sse-retry", "json-schema-2020-12-preservation",
+        "elicitation-sep1034-client-defaults",
+    ],
 }  # fmt: skip
 MOST_SECONDS = 300
 

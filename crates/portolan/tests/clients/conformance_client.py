@@ -3,7 +3,7 @@
     python3 conformance_client.py target/debug/portolan http://localhost:1234/mcp
 
 It lists what the gate offers and asks for all of it once, with the arguments that the suite wants, or with the least that
-a tool's schema asks for. What the gate withholds is not asked for.
+a tool's schema asks for. A question of the server gets the defaults of its form. What the gate withholds is not asked for.
 """
 
 import json
@@ -31,7 +31,8 @@ class Gate:
         self.process = subprocess.Popen(words, cwd=project, env=environment, **pipes)
         self.asked = 0
         client = {"name": "conformance", "version": "1"}
-        self.offers = self.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
+        asks = {"elicitation": {"form": {}}}
+        self.offers = self.ask("initialize", protocolVersion="2025-11-25", capabilities=asks, clientInfo=client)
         self.send(method="notifications/initialized")
 
     def send(self, **message):
@@ -45,6 +46,8 @@ class Gate:
             message = json.loads(line)
             if message.get("id") == self.asked and "method" not in message:
                 return message.get("result") or message
+            if message.get("method") == "elicitation/create":
+                self.send(id=message["id"], result=answer(message["params"]["requestedSchema"]))
         raise SystemExit(f"the gate ended before it answered {method}")
 
     def end(self):
@@ -53,6 +56,13 @@ class Gate:
 
 
 VALUES = {"string": "text", "number": 5, "integer": 5, "boolean": True, "array": [], "object": {}}
+
+
+def answer(form):
+    """What a person would answer who leaves everything as it is."""
+    fields = form["properties"].items()
+    content = {name: field.get("default", VALUES.get(field.get("type"), "text")) for name, field in fields}
+    return {"action": "accept", "content": content}
 
 
 def arguments(tool, tools, wanted):

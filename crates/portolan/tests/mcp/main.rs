@@ -13,6 +13,7 @@ mod gates;
 mod gateway;
 mod gateway_guards;
 mod gateway_offers;
+mod gateway_questions;
 mod graph;
 mod hostile;
 mod navigate;

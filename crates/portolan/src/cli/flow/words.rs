@@ -29,6 +29,8 @@ fn sentence(kind: Kind) -> &'static str {
         Kind::GuardTamper => "{what} was tampered with: {where}",
         Kind::ToolInvoked => "{toolName} was called",
         Kind::ToolAnswered => "{toolName} of {server} answered: {outcome}",
+        Kind::ToolAsked => "{toolName} of {server} asked its client",
+        Kind::ToolReplied => "the client of {toolName} of {server} replied: {outcome}",
         Kind::ToolSuspicious => "a {where} of {toolName} of {server} looks like instructions: {sign}",
         Kind::CommitFormatViolation => "{sha} does not follow the commit format: {subject}",
         Kind::RegistryReplaced => "{id} of {registry} was replaced",

@@ -2,6 +2,8 @@
 //! present situation.
 
 mod offers;
+mod questions;
+mod waiting;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,10 +12,10 @@ use portolan_core::diagnostic::clip;
 use portolan_gates::Decision;
 use portolan_runtime::servers::CallError;
 use portolan_runtime::service::{Caller, Request, Service, ServiceError, View};
-use portolan_supervision::gateway::{Gateway, GatewayCall, JudgedCall, OfferedTool, ParkResult};
+use portolan_supervision::gateway::{Gateway, GatewayCall, JudgedCall, OfferedTool, ParkResult, about};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, GetPromptRequestParams,
-    Implementation, Prompt, Resource, ResourceTemplate, ResultType, ServerCapabilities, ServerConfig, Tool,
+    Implementation, JsonObject, Prompt, Resource, ResourceTemplate, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -33,6 +35,7 @@ use crate::mcp::several::ServedTools;
 use crate::mcp::toolset::{Answer, Completion, Manners, Messages, Text, ToolsFuture, Toolset};
 use crate::mcp::transport::Bounds;
 use crate::words::tasks;
+use waiting::{Waiter, WaitingCalls};
 
 /// The instructions for a client.
 const INSTRUCTIONS: &str = "The tools of other servers are offered through Portolan, which decides about each call. A \
@@ -48,12 +51,15 @@ const ALLOW: &str = "allow";
 /// Returns the tools of the servers behind a gateway. The servers end with the toolset.
 pub(crate) fn serving(service: Arc<Service>, gateway: Arc<Gateway>) -> ServedTools {
     let (beginning, ending) = (Arc::clone(&gateway), Arc::clone(&gateway));
+    let waiting = Arc::<WaitingCalls>::default();
+    let left = Arc::clone(&waiting);
     ServedTools {
-        toolset: Arc::new(Server { service, gateway, asked: PendingQuestions::default() }),
+        toolset: Arc::new(Server { service, gateway, asked: PendingQuestions::default(), waiting }),
         workers: 1,
         beforehand: Some(Box::pin(async move { beginning.begin().await })),
         meanwhile: None,
         afterwards: Some(Box::pin(async move {
+            left.clear();
             let _left_behind = timeout(CLOSING, ending.close()).await;
         })),
     }
@@ -62,7 +68,10 @@ pub(crate) fn serving(service: Arc<Service>, gateway: Arc<Gateway>) -> ServedToo
 struct Server {
     service: Arc<Service>,
     gateway: Arc<Gateway>,
+    /// Questions of Portolan's own.
     asked: PendingQuestions,
+    /// Calls that wait for answers of their clients to questions of the servers.
+    waiting: Arc<WaitingCalls>,
 }
 
 impl Server {
@@ -74,6 +83,10 @@ impl Server {
         let tool = self.gateway.find(&request.name)?;
         let caller = leading::caller(&self.service, context);
         let arguments = request.arguments.take().unwrap_or_default();
+        if WaitingCalls::has_form_of_state(&request) {
+            let about = Waiter { caller: caller.name(), about: about(&tool, &arguments) };
+            return self.continued(&about, &request, context).await;
+        }
         let does = hook::deed(&tool.server, &tool.tool.name, &arguments).map(Box::new);
         let call = GatewayCall { tool, arguments, client: caller.name().to_owned(), does, offer: None };
         let mut judged = self.gateway.judge(call).await;
@@ -100,23 +113,18 @@ impl Server {
                 AskResult::Pending(question) => return Ok(question.into()),
             },
         }
-        let done = self.passed_on(judged, context).await;
-        let done = done.map_err(|error| ServiceError::failed("server_failed", error.message, error.help))?;
-        let mut done: CallToolResult = typed(&request.name, done)?;
-        // Servers of earlier revisions do not say it, and clients of 2026-07-28 require it.
-        done.result_type.get_or_insert(ResultType::COMPLETE);
-        Ok(done.into())
+        let waiter = Waiter { caller: caller.name(), about: judged.about() };
+        let call = self.begin(judged, context);
+        self.lead(call, &waiter, &request, context).await
     }
 
-    /// Performs a call that is allowed, and passes on the progress that the server reports.
+    /// Performs a request that is allowed, and passes on the progress that the server reports.
     async fn passed_on(&self, judged: JudgedCall, context: &RequestContext<RoleServer>) -> Result<Value, CallError> {
-        let is_own = |name: &str| name == "progressToken" || name.starts_with(PROTOCOL);
-        let meta = context.meta.iter().filter(|(name, _)| !is_own(name));
-        let meta: Map<String, Value> = meta.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let meta = meta_of(context);
         match Progress::wanted(context) {
-            None => self.gateway.perform(judged, meta, None).await,
+            None => self.gateway.perform(judged, meta, None, None).await,
             Some(progress) => {
-                let performing = self.gateway.perform(judged, meta, Some(progress.of_server()));
+                let performing = self.gateway.perform(judged, meta, Some(progress.of_server()), None);
                 progress.notify_during(performing, &context.peer).await
             }
         }
@@ -207,6 +215,13 @@ impl Server {
     }
 }
 
+/// Returns the fields of a request's `_meta` that are for its server.
+fn meta_of(context: &RequestContext<RoleServer>) -> Map<String, Value> {
+    let is_own = |name: &str| name == "progressToken" || name.starts_with(PROTOCOL);
+    let meta = context.meta.iter().filter(|(name, _)| !is_own(name));
+    meta.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 /// A refusal, as text and as data.
 struct Refusal {
     text: String,
@@ -262,7 +277,7 @@ impl Toolset for Server {
 
     fn about(&self) -> ServerConfig {
         // A server may connect at any time, so that what the servers announce cannot be awaited.
-        let capabilities = ServerCapabilities::builder()
+        let mut capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
             .enable_resources()
@@ -271,6 +286,7 @@ impl Toolset for Server {
             .enable_prompts_list_changed()
             .enable_completions()
             .build();
+        capabilities.logging = Some(JsonObject::new());
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
