@@ -72,24 +72,27 @@ impl PartialEq for DeclaredGuard {
     }
 }
 
-/// A limit on the sum of an argument over the calls that a guard is about, such as the money that a run may spend.
+/// A limit on the calls that a guard is about: on their number, or on the sum of an argument, such as the money that a run
+/// may spend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Total {
-    /// The argument, a number of 0 or more.
-    pub argument: String,
+    /// The argument, a number of 0 or more. `None` if the calls are counted.
+    pub argument: Option<String>,
     /// The largest sum for which the guard does not apply, with the present call in it.
     pub most: f64,
     /// The calls that are added up.
     pub per: TotalPer,
 }
 
-/// The calls of a run that count.
+/// The calls that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TotalPer {
-    /// All.
+    /// All of the run.
     Run,
-    /// Those at the present step, since the run reached it.
+    /// Those at its present step, since the run reached it.
     Step,
+    /// All of the day in UTC, in a run or not, of all clients.
+    Day,
 }
 
 /// The context of a tool call.
@@ -107,6 +110,8 @@ pub struct GuardInput<'a> {
     pub arguments: Option<&'a Value>,
     /// The calls that the runs have made before which decide about this call. `None` if there is no run.
     pub earlier: Option<&'a [EarlierCall]>,
+    /// The calls that were made before on the same day. `None` if they are not known.
+    pub today: Option<&'a CallsOfDay>,
     /// The open steps of these runs.
     pub steps: &'a [&'a str],
 }
@@ -122,6 +127,15 @@ pub struct EarlierCall {
     pub is_of_step: bool,
     /// The arguments that guards added up when it was made.
     pub amounts: BTreeMap<String, f64>,
+}
+
+/// The calls of a day in UTC, of all clients.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallsOfDay {
+    /// The calls. Their run and their step do not matter.
+    pub calls: Vec<EarlierCall>,
+    /// The end of the day, as people read it.
+    pub until: String,
 }
 
 impl Guard for DeclaredGuard {
@@ -162,12 +176,23 @@ impl DeclaredGuard {
         self.total.is_some() || self.reads(CALLS) || self.reads(CALLED)
     }
 
+    /// Checks whether it reads what was called on the same day.
+    pub fn reads_day(&self) -> bool {
+        self.total.as_ref().is_some_and(|total| total.per == TotalPer::Day)
+    }
+
+    /// Checks whether the names of a tool must be recorded with its call, in a run or not, so that the guard counts it.
+    pub fn counts_in_day(&self, intent: &Intent) -> bool {
+        self.reads_day() && self.is_about(&tool_names(intent))
+    }
+
     /// Returns the argument that the guard adds up over calls such as this one, with its value in this call: a number of
     /// 0 or more, since a negative one would allow further calls. It must be recorded with the call.
     pub fn amount<'a>(&'a self, intent: &Intent, arguments: Option<&Value>) -> Option<(&'a str, f64)> {
         let total = self.total.as_ref().filter(|_| self.is_about(&tool_names(intent)))?;
-        let amount = arguments?.get(&total.argument)?.as_f64().filter(|amount| *amount >= 0.0)?;
-        Some((&total.argument, amount))
+        let argument = total.argument.as_deref()?;
+        let amount = arguments?.get(argument)?.as_f64().filter(|amount| *amount >= 0.0)?;
+        Some((argument, amount))
     }
 
     fn reads(&self, name: &str) -> bool {
@@ -192,31 +217,61 @@ impl DeclaredGuard {
         json!({ "run": most(|counts| counts.0), "step": most(|counts| counts.1) })
     }
 
-    /// Checks whether the sum of an argument is above the limit. Of several runs, the largest sum counts.
-    fn is_above(&self, total: &Total, intent: &Intent, around: &GuardInput<'_>) -> Result<bool, String> {
+    /// Checks whether a call is above the limit, and returns what was used, as a part of the reason. Of several runs, the
+    /// largest sum counts.
+    fn excess(&self, total: &Total, intent: &Intent, around: &GuardInput<'_>) -> Result<Option<String>, String> {
         let Total { argument, most, per } = total;
-        let Some((_, amount)) = self.amount(intent, around.arguments) else {
-            return Err(format!("the argument `{}` is not a number of 0 or more", clip(argument)));
+        let amount = match argument {
+            None => 1.0,
+            Some(argument) => self
+                .amount(intent, around.arguments)
+                .map(|(_, amount)| amount)
+                .ok_or_else(|| format!("the argument `{}` is not a number of 0 or more", clip(argument)))?,
         };
+        let earlier = match (per, around.today) {
+            (TotalPer::Run | TotalPer::Step, _) => around.earlier.unwrap_or_default(),
+            (TotalPer::Day, Some(today)) => &today.calls,
+            (TotalPer::Day, None) => return Err("the calls of the day are not on record".to_owned()),
+        };
+        let used = self.used(total, earlier)?;
+        let until = match (per, around.today) {
+            (TotalPer::Day, Some(today)) => format!(" today, until {}", today.until),
+            (TotalPer::Step, _) => " at this step".to_owned(),
+            (TotalPer::Day | TotalPer::Run, _) => String::new(),
+        };
+        let what = argument.as_ref().map_or_else(|| "calls".to_owned(), |argument| format!("`{}`", clip(argument)));
+        let excess = || format!("{used} of {most} {what} were used before{until}");
+        Ok((used + amount > *most).then(excess))
+    }
+
+    /// Returns the sum over earlier calls.
+    fn used(&self, total: &Total, earlier: &[EarlierCall]) -> Result<f64, String> {
         let mut of_runs: BTreeMap<&str, f64> = BTreeMap::new();
-        let counts = |call: &&EarlierCall| (*per == TotalPer::Run || call.is_of_step) && self.is_about(&call.names);
-        for call in around.earlier.unwrap_or_default().iter().filter(counts) {
-            let Some(amount) = call.amounts.get(argument) else {
-                return Err(format!("the run has made a call whose `{}` is not on record", clip(argument)));
+        let counts =
+            |call: &&EarlierCall| (total.per != TotalPer::Step || call.is_of_step) && self.is_about(&call.names);
+        for call in earlier.iter().filter(counts) {
+            let amount = match &total.argument {
+                None => 1.0,
+                Some(argument) => *call
+                    .amounts
+                    .get(argument)
+                    .ok_or_else(|| format!("a call was made before whose `{}` is not on record", clip(argument)))?,
             };
-            *of_runs.entry(&call.run).or_default() += amount;
+            let run = if total.per == TotalPer::Day { "" } else { &call.run };
+            *of_runs.entry(run).or_default() += amount;
         }
-        Ok(of_runs.into_values().fold(0.0, f64::max) + amount > *most)
+        Ok(of_runs.into_values().fold(0.0, f64::max))
     }
 
     fn of(&self, intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Option<Judgement> {
-        let reason = match self.unfit(around.arguments)? {
+        let mut reason = match self.unfit(around.arguments)? {
             Ok(reason) => reason,
             Err(why) => return Some(self.undecided(around.strict, why)),
         };
-        match self.total.as_ref().map(|total| self.is_above(total, intent, around)) {
-            None | Some(Ok(true)) => {}
-            Some(Ok(false)) => return None,
+        match self.total.as_ref().map(|total| self.excess(total, intent, around)) {
+            None => {}
+            Some(Ok(Some(used))) => reason = format!("{reason} ({used})"),
+            Some(Ok(None)) => return None,
             Some(Err(why)) => return Some(self.undecided(around.strict, &why)),
         }
         let Some(when) = &self.when else { return Some(self.judgement(self.decision, reason)) };

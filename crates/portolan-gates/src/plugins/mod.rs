@@ -7,7 +7,7 @@ mod results;
 #[cfg(test)]
 mod tests;
 
-pub use guard::{DeclaredGuard, EarlierCall, Guard, GuardInput, Total, TotalPer, tool_names};
+pub use guard::{CallsOfDay, DeclaredGuard, EarlierCall, Guard, GuardInput, Total, TotalPer, tool_names};
 pub use read::is_loopback_name;
 pub use results::ResultFilter;
 

@@ -151,10 +151,11 @@ impl Reader {
                     per = match self.text(value, "per")?.as_str() {
                         "run" => Some(TotalPer::Run),
                         "step" => Some(TotalPer::Step),
+                        "day" => Some(TotalPer::Day),
                         other => {
                             let message = format!("`per` cannot be `{}`", clip(other));
                             let fault = Diagnostic::error("unknown-word", message).at(value.span);
-                            self.faults.push(fault.help("use `run` or `step`"));
+                            self.faults.push(fault.help("use `run`, `step` or `day`"));
                             None
                         }
                     }
@@ -162,7 +163,9 @@ impl Reader {
                 _ => {}
             }
         }
-        let argument = self.needed(argument, tree, &of, "argument")?;
+        if tree.get("argument").is_some() && argument.is_none() {
+            return None;
+        }
         // A faulty value was reported.
         if tree.get("most").is_none() {
             self.needed(most, tree, &of, "most")?;

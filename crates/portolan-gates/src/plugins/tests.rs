@@ -137,6 +137,7 @@ guards:
         arguments: None,
         earlier: None,
         steps: &[],
+        today: None,
     };
     let said = |intent: &Intent, around: &GuardInput<'_>| {
         let judged = plugins.guards.iter().filter_map(|guard| guard.judge(intent, around));
@@ -271,18 +272,47 @@ fn a_guard_adds_up_an_argument() {
     assert_eq!(plugins.guards[0].amount(&pay, Some(&arguments)), Some(("amount", 7.0)));
     assert_eq!(plugins.guards[0].amount(&intent("mcp__bank__send", tool("bank")), Some(&arguments)), None);
     expect![[r#"
-        1 missing-field: the `total` of guard `a` needs exactly one `argument`
         1 missing-field: the `total` of guard `b` needs exactly one `most`
         2 wrong-type: `most` must be a number, 0 or more
-        2 unknown-word: `per` cannot be `day`
+        2 unknown-word: `per` cannot be `week`
         3 missing-field: the `total` of guard `e` needs exactly one `most`
         3 unknown-field: the `total` of guard `e` has no `limit`
     "#]]
     .assert_eq(&faults(
         "guards: [{id: a, reason: r, total: {most: 1}}, {id: b, reason: r, total: {argument: a}},
-        {id: c, reason: r, total: {argument: a, most: -1}}, {id: d, reason: r, total: {argument: a, most: 1, per: day}},
+        {id: c, reason: r, total: {argument: a, most: -1}}, {id: d, reason: r, total: {argument: a, most: 1, per: week}},
         {id: e, reason: r, total: {argument: a, limit: 1}}]",
     ));
+}
+
+#[test]
+fn a_guard_limits_a_day() {
+    let plugins = read(
+        "guards: [{id: often, tools: 'mcp:pay/*', total: {most: 2, per: day}, reason: often},
+        {id: money, tools: 'mcp:pay/*', total: {argument: amount, most: 100, per: day}, reason: much}]",
+    );
+    assert!(plugins.guards.iter().all(DeclaredGuard::reads_day));
+    let pay = intent("mcp__pay__send", Tool::Mcp { server: "pay".to_owned(), tool: "send".to_owned(), does: None });
+    assert!(plugins.guards[0].counts_in_day(&pay) && !plugins.guards[0].counts_in_day(&shell("ls")));
+    let call = |amount: f64| EarlierCall {
+        run: String::new(),
+        names: vec!["mcp:pay/send".to_owned()],
+        is_of_step: false,
+        amounts: BTreeMap::from([("amount".to_owned(), amount)]),
+    };
+    let said = |calls: &[f64]| {
+        let arguments = json!({ "amount": 30 });
+        let calls = calls.iter().map(|amount| call(*amount)).collect();
+        let today = CallsOfDay { calls, until: "midnight".to_owned() };
+        let around = GuardInput { arguments: Some(&arguments), today: Some(&today), ..GuardInput::default() };
+        let judged = plugins.guards.iter().filter_map(|guard| guard.judge(&pay, &around));
+        judged.map(|said| said.reason).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(said(&[70.0]), "");
+    assert_eq!(said(&[70.5]), "much (70.5 of 100 `amount` were used before today, until midnight)");
+    assert_eq!(said(&[1.0, 2.0]), "often (2 of 2 calls were used before today, until midnight)");
+    let unknown = plugins.guards[0].judge(&pay, &GuardInput::default()).expect("a judgement");
+    assert_eq!(unknown.reason, "the guard `often` cannot decide: the calls of the day are not on record");
 }
 
 #[test]

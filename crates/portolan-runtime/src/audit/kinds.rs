@@ -56,8 +56,8 @@ kinds! {
     GuardBypass = "flow.guard.bypass",
     /// Guards, their hooks or their rules were changed or removed: `what`, `where`, `expected`, `found`.
     GuardTamper = "flow.guard.tamper",
-    /// An agent called a tool: `toolName`, `toolInputKeys` (names alone), `inputDigest`, `decision`; in a run also
-    /// `toolKinds` (its names in rules) and `step` (with the revision at which the run reached it), `otherRuns` with
+    /// An agent called a tool: `toolName`, `toolInputKeys` (names alone), `inputDigest`, `decision`; in a run, or
+    /// if a limit of a day counts it, also `toolKinds` (its names in rules), and in a run `step` (with the revision at which the run reached it), `otherRuns` with
     /// their steps if several runs decided, and `amounts` (the arguments that guards add up).
     ToolInvoked = "flow.tool.invoked",
     /// A tool of another server answered through `portolan gate`: `server`, `toolName`, `outcome` (`result`, `error` if

@@ -238,13 +238,13 @@ impl Gatekeeper {
             let seen = (intent, &found.reading);
             context = session.as_mut().and_then(|session| tripwire::before(self, session, seen, rules, now));
         });
-        let known = (branch.as_deref(), gate, rules.strict);
+        let known = (branch.as_deref(), gate, rules.strict, now);
         let added = (self.project(), declared.guards.as_slice(), self.guards.as_slice());
-        let amounts = extra_guards::judge(added, (intent, input), known, &mut judgements)?;
+        let counted = extra_guards::judge(added, (intent, input), known, &mut judgements)?;
         let mut answer = Answerable::of(judgements);
         answer.context = context;
         answer.runs = gate.runs.iter().map(|run| run.address.clone()).collect();
-        Ok((answer, self.record(Some(gate)).with(amounts)))
+        Ok((answer, self.record(Some(gate)).with(counted)))
     }
 
     /// Returns the judgements of the guards. `look` adds the facts that the files around the call do not show.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use portolan_core::run::BypassSource;
 use portolan_core::value::Timestamp;
@@ -16,7 +17,7 @@ use portolan_runtime::service::Gate;
 use serde_json::{Map, Value, json};
 
 use super::Answerable;
-use super::extra_guards::Amounts;
+use super::extra_guards::Counted;
 
 /// The field of a call with the other runs that decided about it, each with its step.
 pub(super) const OTHER_RUNS: &str = "otherRuns";
@@ -80,8 +81,8 @@ pub(crate) struct Record {
     step: Option<String>,
     /// The other runs that decide about the call, with their steps.
     others: Vec<(String, Option<String>)>,
-    /// The arguments that guards add up.
-    amounts: Amounts,
+    /// What guards count.
+    counted: Arc<Counted>,
 }
 
 impl Record {
@@ -98,13 +99,13 @@ impl Record {
             phase: flow.map(|flow| flow.phase.clone()),
             step,
             others: runs.collect(),
-            amounts: Amounts::new(),
+            counted: Arc::default(),
         }
     }
 
-    /// Returns the context with what guards add up.
-    pub(super) fn with(self, amounts: Amounts) -> Record {
-        Record { amounts, ..self }
+    /// Returns the context with what guards count.
+    pub(super) fn with(self, counted: Counted) -> Record {
+        Record { counted: Arc::new(counted), ..self }
     }
 
     /// Returns the context of a later entry about a call of this run.
@@ -154,15 +155,17 @@ impl Record {
             let names: Vec<&String> = intent.arguments.iter().take(MAX_NAMES).collect();
             let mut data = json!({ "toolName": intent.name, "toolInputKeys": names, "inputDigest": input.as_str(),
                 "decision": answer.decision });
-            if let Some(step) = &self.step {
+            if self.step.is_some() || self.counted.is_of_day {
                 data["toolKinds"] = json!(&tool_names(intent)[1..]);
+            }
+            if let Some(step) = &self.step {
                 data["step"] = json!(step);
             }
             if !self.others.is_empty() {
                 data[OTHER_RUNS] = json!(self.others.iter().cloned().collect::<BTreeMap<_, _>>());
             }
-            if !self.amounts.is_empty() {
-                data[AMOUNTS] = json!(self.amounts);
+            if !self.counted.amounts.is_empty() {
+                data[AMOUNTS] = json!(self.counted.amounts);
             }
             entries.push(self.entry(Kind::ToolInvoked, Some(intent), data));
         }

@@ -178,6 +178,42 @@ fn without_a_session_the_question_comes_back_with_its_answer() {
     assert_eq!(made(&project), ["write"]);
 }
 
+const DAILY: &str = "
+guards:
+  - id: often
+    tools: ['mcp:db/query']
+    total: { most: 2, per: day }
+    reason: two queries a day
+  - id: money
+    tools: ['mcp:db/write']
+    total: { argument: amount, most: 100, per: day }
+    reason: 100 a day
+";
+
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_day_has_limits_that_a_restart_does_not_forget() {
+    let project = usual();
+    project.write(".portolan/plugins.yaml", DAILY);
+    let mut wire = client(&project, &[]);
+    let pays = |wire: &mut Wire, amount: u32| call(wire, "write", json!({ "amount": amount }))["isError"] == false;
+    assert_eq!(call(&mut wire, "query", json!({}))["isError"], false);
+    assert!(pays(&mut wire, 60) && !pays(&mut wire, 41));
+    drop(wire);
+    let mut wire = client(&project, &[]);
+    // Calls in a run and outside of one count together.
+    begun(&mut wire);
+    assert_eq!(call(&mut wire, "query", json!({}))["isError"], false);
+    let refused = call(&mut wire, "query", json!({}));
+    let said = text(&refused).lines().next().unwrap_or_default();
+    let (begin, until) = said.split_once(", until ").expect("the end of the day");
+    assert_eq!(begin, "Refused: two queries a day (2 of 2 calls were used before today");
+    assert!(until.ends_with("T00:00:00Z)"), "{refused}");
+    let refused = call(&mut wire, "write", json!({ "amount": 41 }));
+    assert!(text(&refused).contains("100 a day (60 of 100 `amount` were used before today"), "{refused}");
+    assert_eq!(made(&project), ["query", "write", "query"]);
+}
+
 const MONEY: &str = "
 guards:
   - id: money
