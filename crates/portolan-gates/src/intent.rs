@@ -17,6 +17,8 @@ pub struct Intent {
     pub tool: Tool,
     /// The names of the tool's arguments, without their values, which may be secrets.
     pub arguments: Vec<String>,
+    /// The branch of a run for which the call is made, if it names one.
+    pub branch: Option<String>,
 }
 
 /// A kind of tool, with its targets.

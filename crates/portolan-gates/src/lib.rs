@@ -21,6 +21,7 @@
 //!     name: "Bash".into(),
 //!     tool: Tool::Shell { command: "git commit -m 'feat: log in (#42)'".into() },
 //!     arguments: vec!["command".into()],
+//!     branch: None,
 //! };
 //! let reading = guards::read(&intent, &ShellContext::default());
 //!

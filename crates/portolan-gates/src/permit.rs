@@ -3,7 +3,7 @@
 use crate::pattern::spelt_rule;
 use crate::{Decision, Intent, Judgement, Tool};
 use portolan_core::graph::{ToolRules, Workflow, is_meant};
-use portolan_core::run::{Place, Run};
+use portolan_core::run::{Frame, FramePath, Place, Run};
 use portolan_core::value::NodeId;
 
 /// The guard that enforces the tool rules of nodes.
@@ -11,8 +11,8 @@ pub const GUARD: &str = "tools-of-the-step";
 
 /// Judges a tool call by the rules at the positions of a run. Returns `None` if the call is allowed.
 ///
-/// If a run has several branches, a tool that any of them allows may be used, because the agent's own branch is
-/// unknown. A tool of Portolan's own server is always allowed, so that an agent can ask for its position and continue.
+/// If a run has several branches, the rules of the one count that the call names. If it names none, a tool that any of them
+/// allows may be used, because the agent's own branch is unknown. A tool of Portolan's own server is always allowed, so that an agent can ask for its position and continue.
 /// A name does not identify that server: `is_own` checks it, and is called only if the rules would refuse the call.
 pub fn permit(workflow: &Workflow, run: &Run, intent: &Intent, is_own: impl FnOnce(&str) -> bool) -> Option<Judgement> {
     let (node, reason) = refusal(workflow, run, intent, &names(intent))?;
@@ -25,9 +25,7 @@ pub fn permit(workflow: &Workflow, run: &Run, intent: &Intent, is_own: impl FnOn
 /// Checks whether the rules at an open position name the tool of a call among those that they allow.
 pub fn grants(workflow: &Workflow, run: &Run, intent: &Intent) -> bool {
     let names = names(intent);
-    let positions = run.positions();
-    let mut open = positions.iter().filter(|(_, frame)| is_open(&frame.place));
-    open.any(|(_, frame)| {
+    deciding(run, intent).iter().any(|(_, frame)| {
         let rules = workflow.flow(&frame.flow).tools_at(frame.place.node());
         rules.is_some_and(|rules| rules.allow.is_some() && refused(&rules, intent, &names).is_none())
     })
@@ -44,6 +42,24 @@ fn is_open(place: &Place) -> bool {
     !matches!(place, Place::Arrived { .. } | Place::Ended { .. })
 }
 
+/// Returns the names of the open branches of a run. Empty if there are not several.
+pub fn open_branches(run: &Run) -> Vec<String> {
+    let positions = run.positions();
+    let open = positions.iter().filter(|(_, frame)| is_open(&frame.place));
+    let names: Vec<String> = open.map(|(path, _)| path.text()).collect();
+    if names.len() > 1 { names } else { Vec::new() }
+}
+
+/// Returns the open positions that decide about a call: that of the branch which it names, or all if it names none of them.
+fn deciding<'r>(run: &'r Run, intent: &Intent) -> Vec<(FramePath, &'r Frame)> {
+    let mut open: Vec<_> = run.positions().into_iter().filter(|(_, frame)| is_open(&frame.place)).collect();
+    let is_named = |path: &FramePath| intent.branch.as_ref().is_some_and(|branch| *branch == path.text());
+    if open.iter().any(|(path, _)| is_named(path)) {
+        open.retain(|(path, _)| is_named(path));
+    }
+    open
+}
+
 /// Judges a call that [`permit`] allows as an edit of files: a shell, or a server's tool that is known for it, may edit
 /// files as well.
 pub fn permit_edit(workflow: &Workflow, run: &Run, intent: &Intent) -> Option<Judgement> {
@@ -56,10 +72,8 @@ pub fn permit_edit(workflow: &Workflow, run: &Run, intent: &Intent) -> Option<Ju
 /// Returns the first position that refuses the call, with the reason, or `None` if a position allows it. `names` are
 /// the names that a pattern may match the tool by.
 fn refusal(workflow: &Workflow, run: &Run, intent: &Intent, names: &[String]) -> Option<(NodeId, String)> {
-    let positions = run.positions();
-    let open = positions.iter().filter(|(_, frame)| is_open(&frame.place));
     let mut refusal = None;
-    for (_, frame) in open {
+    for (_, frame) in deciding(run, intent) {
         let node = frame.place.node();
         match workflow.flow(&frame.flow).tools_at(node).and_then(|rules| refused(&rules, intent, names)) {
             None => return None,
@@ -137,6 +151,7 @@ mod tests {
             name: name.to_owned(),
             tool,
             arguments: Vec::new(),
+            branch: None,
         }
     }
 

@@ -115,6 +115,7 @@ impl World {
             name: "Tool".to_owned(),
             tool,
             arguments: Vec::new(),
+            branch: None,
         };
         let reading = shell::expand(&guards::read(&intent, &self.around()), &self.aliases);
         let wanted = guards::wanted(&intent, &reading);

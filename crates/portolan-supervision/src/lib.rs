@@ -25,6 +25,7 @@
 //!     name: "Bash".into(),
 //!     tool: Tool::Shell { command: command.into() },
 //!     arguments: vec!["command".into()],
+//!     branch: None,
 //! };
 //! assert_eq!(gatekeeper.before_tool(&shell("ls src"), "ls src").decision, Decision::Allow);
 //!

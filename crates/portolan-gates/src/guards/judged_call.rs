@@ -324,7 +324,16 @@ mod tests {
         let held = |one: &str| {
             let tool = Tool::Shell { command: one.repeat(3000) };
             let (folder, name) = ("/repo".to_owned(), "Bash".to_owned());
-            let intent = Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() };
+            let intent = Intent {
+                session: None,
+                call: None,
+                agent: None,
+                folder,
+                name,
+                tool,
+                arguments: Vec::new(),
+                branch: None,
+            };
             let reading = guards::read(&intent, &crate::shell::ShellContext::default());
             let worktree = Worktree {
                 root: "/repo".to_owned(),
@@ -352,7 +361,16 @@ mod tests {
         let searched = |text: &str| {
             let tool = Tool::Shell { command: text.to_owned() };
             let (folder, name) = ("/repo".to_owned(), "Bash".to_owned());
-            let intent = Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() };
+            let intent = Intent {
+                session: None,
+                call: None,
+                agent: None,
+                folder,
+                name,
+                tool,
+                arguments: Vec::new(),
+                branch: None,
+            };
             let reading = guards::read(&intent, &crate::shell::ShellContext::default());
             let (scene, guidelines) = (GuardContext::default(), Guidelines::default());
             let judged = JudgedCall::new(&intent, &reading, &scene, &guidelines);

@@ -10,7 +10,7 @@
 //! use portolan_gates::shell::ShellContext;
 //!
 //! let intent = Intent {
-//!     session: None, call: None, agent: None, folder: "/work".into(), name: "Bash".into(), arguments: vec![],
+//!     session: None, call: None, agent: None, folder: "/work".into(), name: "Bash".into(), arguments: vec![], branch: None,
 //!     tool: Tool::Shell { command: "$X commit".into() },
 //! };
 //! let reading = guards::read(&intent, &ShellContext::default());

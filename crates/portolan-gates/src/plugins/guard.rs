@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 
 use crate::{Decision, Intent, Judgement, Tool, pattern};
-use portolan_core::diagnostic::clip;
+use portolan_core::diagnostic::{clip, list};
 use portolan_core::expr::{Expr, Jsonata, Scope};
 use portolan_core::schema::Schema;
 
@@ -57,6 +57,8 @@ pub struct DeclaredGuard {
     pub total: Option<Total>,
     /// The form of the arguments for which the guard does not apply. `None` if their form does not matter.
     pub schema: Option<Schema>,
+    /// Whether it applies only to calls that do not say which of several open branches of a run they are made for.
+    pub exclusive: bool,
     /// The decision on the call: never [`Decision::Allow`].
     pub decision: Decision,
     /// The reason.
@@ -68,6 +70,7 @@ impl PartialEq for DeclaredGuard {
         let text = |guard: &DeclaredGuard| guard.when.as_ref().map(|when| when.text().to_owned());
         (&self.id, &self.tools, &self.paths, &self.schema, &self.total, self.decision, &self.reason)
             == (&other.id, &other.tools, &other.paths, &other.schema, &other.total, other.decision, &other.reason)
+            && self.exclusive == other.exclusive
             && text(self) == text(other)
     }
 }
@@ -114,6 +117,8 @@ pub struct GuardInput<'a> {
     pub today: Option<&'a CallsOfDay>,
     /// The open steps of these runs.
     pub steps: &'a [&'a str],
+    /// The names of the open branches of each of these runs that has several.
+    pub branches: &'a [&'a [String]],
 }
 
 /// A call that was made earlier in a run.
@@ -264,6 +269,10 @@ impl DeclaredGuard {
     }
 
     fn of(&self, intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Option<Judgement> {
+        let unnamed = match self.exclusive {
+            true => Some(unnamed_branches(intent, around)?),
+            false => None,
+        };
         let mut reason = match self.unfit(around.arguments)? {
             Ok(reason) => reason,
             Err(why) => return Some(self.undecided(around.strict, why)),
@@ -273,6 +282,10 @@ impl DeclaredGuard {
             Some(Ok(Some(used))) => reason = format!("{reason} ({used})"),
             Some(Ok(None)) => return None,
             Some(Err(why)) => return Some(self.undecided(around.strict, &why)),
+        }
+        if let Some(open) = unnamed {
+            let open: Vec<&str> = open.iter().map(String::as_str).collect();
+            reason = format!("{reason} (name your branch in `_meta` as `portolan/branch`: {})", list(&open));
         }
         let Some(when) = &self.when else { return Some(self.judgement(self.decision, reason)) };
         let mut data = condition_data(intent, around, path);
@@ -309,6 +322,12 @@ impl DeclaredGuard {
         let remedies = vec!["`.portolan/plugins.yaml` defines what this guard covers".to_owned()];
         Judgement { remedies, ..Judgement::new(&self.id, decision, reason) }
     }
+}
+
+/// Returns the open branches of the first run that has several, none of which the call names. `None` if there is none.
+fn unnamed_branches<'a>(intent: &Intent, around: &GuardInput<'a>) -> Option<&'a [String]> {
+    let names = |open: &&&[String]| intent.branch.as_ref().is_some_and(|branch| open.contains(branch));
+    around.branches.iter().find(|open| !names(open)).copied()
 }
 
 /// Returns the data for the condition. An unknown value is left out, so that functions of it have no result.

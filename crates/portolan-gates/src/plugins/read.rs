@@ -110,21 +110,24 @@ impl Reader {
     fn guard(&mut self, tree: &Tree) -> Option<DeclaredGuard> {
         let (id, mut reason, mut decision) = (self.id(tree, "guard")?, None, None);
         let (mut tools, mut paths, mut when, mut schema, mut total) = (Vec::new(), Vec::new(), None, None, None);
+        let mut exclusive = false;
         let of = format!("guard `{}`", clip(&id));
-        for entry in self.fields(tree, &of, &["id", "tools", "paths", "when", "schema", "total", "decision", "reason"])
-        {
+        let names = ["id", "tools", "paths", "when", "schema", "total", "exclusive", "decision", "reason"];
+        for entry in self.fields(tree, &of, &names) {
             match entry.key.value.as_str() {
                 "tools" => tools = self.texts(&entry.value, "tools"),
                 "paths" => paths = self.texts(&entry.value, "paths"),
                 "when" => when = self.condition(&entry.value),
                 "schema" => schema = self.schema(&entry.value),
                 "total" => total = self.total(&entry.value, &of),
+                "exclusive" => exclusive = self.flag(&entry.value, "exclusive").unwrap_or(true),
                 "decision" => decision = self.decision(&entry.value),
                 "reason" => reason = self.text(&entry.value, "reason"),
                 _ => {}
             }
         }
-        if tools.is_empty() && paths.is_empty() && when.is_none() && schema.is_none() && tree.get("total").is_none() {
+        let has_condition = when.is_some() || schema.is_some() || tree.get("total").is_some() || exclusive;
+        if tools.is_empty() && paths.is_empty() && !has_condition {
             let message =
                 format!("{of} has none of `tools`, `paths`, `when`, `schema` and `total`, so it applies to everything");
             self.faults.push(Diagnostic::error("missing-field", message).at(tree.head()));
@@ -132,7 +135,7 @@ impl Reader {
         let reason = self.needed(reason.filter(|reason| !reason.trim().is_empty()), tree, &of, "reason")?;
         // A guard without a decision was meant to block.
         let decision = decision.unwrap_or(Decision::Block);
-        Some(DeclaredGuard { id, tools, paths, when, schema, total, decision, reason })
+        Some(DeclaredGuard { id, tools, paths, when, schema, total, exclusive, decision, reason })
     }
 
     fn total(&mut self, tree: &Tree, of: &str) -> Option<Total> {

@@ -25,7 +25,16 @@ fn faults(text: &str) -> String {
 
 fn intent(name: &str, tool: Tool) -> Intent {
     let name = name.to_owned();
-    Intent { session: None, call: None, agent: None, folder: "/p/src".into(), name, tool, arguments: Vec::new() }
+    Intent {
+        session: None,
+        call: None,
+        agent: None,
+        folder: "/p/src".into(),
+        name,
+        tool,
+        arguments: Vec::new(),
+        branch: None,
+    }
 }
 
 fn edit(path: &str) -> Intent {
@@ -138,6 +147,7 @@ guards:
         earlier: None,
         steps: &[],
         today: None,
+        branches: &[],
     };
     let said = |intent: &Intent, around: &GuardInput<'_>| {
         let judged = plugins.guards.iter().filter_map(|guard| guard.judge(intent, around));
@@ -313,6 +323,23 @@ fn a_guard_limits_a_day() {
     assert_eq!(said(&[1.0, 2.0]), "often (2 of 2 calls were used before today, until midnight)");
     let unknown = plugins.guards[0].judge(&pay, &GuardInput::default()).expect("a judgement");
     assert_eq!(unknown.reason, "the guard `often` cannot decide: the calls of the day are not on record");
+}
+
+#[test]
+fn a_guard_wants_to_know_the_branch() {
+    let plugins = read("guards: [{id: one, tools: 'mcp:db/write', exclusive: true, reason: one writes}]");
+    let tool = Tool::Mcp { server: "db".to_owned(), tool: "write".to_owned(), does: None };
+    let open = ["logs".to_owned(), "metrics".to_owned()];
+    let said = |branch: Option<&str>, branches: &[&[String]]| {
+        let write = Intent { branch: branch.map(str::to_owned), ..intent("mcp__db__write", tool.clone()) };
+        let around = GuardInput { branches, ..GuardInput::default() };
+        plugins.guards[0].judge(&write, &around).map(|said| said.reason)
+    };
+    let expected = "one writes (name your branch in `_meta` as `portolan/branch`: `logs` and `metrics`)";
+    assert_eq!(said(None, &[&open]).as_deref(), Some(expected));
+    assert_eq!(said(Some("traces"), &[&open]).as_deref(), Some(expected));
+    assert_eq!(said(Some("logs"), &[&open]), None);
+    assert_eq!(said(None, &[]), None);
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl Scratch {
 
 fn intent(folder: &str, tool: Tool) -> Intent {
     let (session, call, agent, name) = (None, None, None, "Tool".to_owned());
-    Intent { session, call, agent, folder: folder.to_owned(), name, tool, arguments: Vec::new() }
+    Intent { session, call, agent, folder: folder.to_owned(), name, tool, arguments: Vec::new(), branch: None }
 }
 
 #[test]

@@ -59,5 +59,12 @@ impl Gateway {
 
 /// Returns a call of a tool for the rules of steps, which do not read arguments.
 fn listing(tool: &Arc<OfferedTool>) -> GatewayCall {
-    GatewayCall { tool: Arc::clone(tool), arguments: Map::new(), client: String::new(), does: None, offer: None }
+    GatewayCall {
+        tool: Arc::clone(tool),
+        arguments: Map::new(),
+        client: String::new(),
+        does: None,
+        offer: None,
+        branch: None,
+    }
 }

@@ -132,6 +132,8 @@ pub struct GatewayCall {
     pub does: Option<Box<Deed>>,
     /// What is requested, if it is a resource or a prompt. The tool then has the name of the method.
     pub offer: Option<OfferWanted>,
+    /// The branch of a run for which it is made, if the client names one.
+    pub branch: Option<String>,
 }
 
 /// A call that has been judged. Its judgement is on record. If it was allowed and is dropped instead of performed, its
@@ -474,7 +476,7 @@ impl Gateway {
 
     /// Returns the call as guards see it: under the name that hosts give to tools of servers.
     fn intent(&self, call: &GatewayCall) -> Intent {
-        let GatewayCall { tool: offered, arguments, client, does, .. } = call;
+        let GatewayCall { tool: offered, arguments, client, does, branch, .. } = call;
         let OfferedTool { server, tool, .. } = &**offered;
         Intent {
             session: None,
@@ -484,6 +486,7 @@ impl Gateway {
             name: format!("mcp__{server}__{}", tool.name),
             tool: Deed::Mcp { server: server.clone(), tool: tool.name.clone(), does: does.clone() },
             arguments: arguments.keys().cloned().collect(),
+            branch: branch.clone(),
         }
     }
 }

@@ -138,7 +138,7 @@ fn request(
         annotations: None,
     };
     let tool = Arc::new(OfferedTool { name: names::full(&server, method), server, tool });
-    GatewayCall { tool, arguments, client: client.to_owned(), does: None, offer: Some(wanted) }
+    GatewayCall { tool, arguments, client: client.to_owned(), does: None, offer: Some(wanted), branch: None }
 }
 
 /// Returns the items with different addresses, without those that look like Portolan's own.

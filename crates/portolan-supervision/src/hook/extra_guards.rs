@@ -71,8 +71,20 @@ pub(super) fn judge(
     let is_of_day = declared.iter().any(|guard| guard.counts_in_day(intent));
     let today = project.filter(|_| is_of_day).map(|project| of_day(project, now)).transpose()?;
     let steps: Vec<&str> = gate.runs.iter().flat_map(|run| &run.steps).map(String::as_str).collect();
+    let branches = gate.runs.iter().map(|run| run.branches.as_slice()).filter(|branches| !branches.is_empty());
+    let branches: Vec<&[String]> = branches.collect();
     let (arguments, earlier, today) = (arguments.as_ref(), earlier.as_deref(), today.as_ref());
-    let around = GuardInput { root: &root, branch, phase, strict, arguments, earlier, today, steps: &steps };
+    let around = GuardInput {
+        root: &root,
+        branch,
+        phase,
+        strict,
+        arguments,
+        earlier,
+        today,
+        steps: &steps,
+        branches: &branches,
+    };
     judgements.retain(|judgement| !declared.iter().any(|guard| guard.id == judgement.guard));
     judgements.extend(declared.iter().filter_map(|guard| guard.judge(intent, &around)));
     judgements.extend(registered.iter().filter_map(|guard| guard_judgement(guard.as_ref(), intent, &around)));

@@ -351,6 +351,7 @@ impl Run {
             name: format!("git {}", self.hook.name()),
             tool: Tool::Shell { command: command.to_owned() },
             arguments: Vec::new(),
+            branch: None,
         }
     }
 

@@ -12,6 +12,7 @@
 //! let intent = Intent {
 //!     session: Some("s1".into()), call: Some("c1".into()), agent: None, folder: "/project".into(),
 //!     name: "Write".into(), tool: Tool::Edit { paths: vec!["src/main.rs".into()] }, arguments: vec![],
+//!     branch: None,
 //! };
 //! let answer = gatekeeper.before_tool(&intent, "the arguments as they were given");
 //! if answer.decision == Decision::Block {

@@ -142,6 +142,7 @@ mod tests {
             name: "mcp__db__drop".to_owned(),
             tool: Tool::Mcp { server: "db".to_owned(), tool: "drop".to_owned(), does: None },
             arguments: Vec::new(),
+            branch: None,
         }
     }
 

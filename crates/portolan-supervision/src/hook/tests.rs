@@ -33,6 +33,7 @@ fn what_is_not_judged_is_refused_and_on_record() {
         name: "Bash".to_owned(),
         tool: Tool::Shell { command: "ls".to_owned() },
         arguments: Vec::new(),
+        branch: None,
     };
     for why in [NotInTime::Late(Duration::from_secs(58)), NotInTime::Panicked] {
         let answer = keeper.not_judged(Some(&intent), why);
@@ -68,7 +69,8 @@ fn a_guard_that_an_embedder_wrote_is_heard_and_its_fault_lets_nothing_happen() {
     let asked = |name: &str, tool: Tool| {
         let folder = folder.path().to_string_lossy().into_owned();
         let name = name.to_owned();
-        let intent = Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() };
+        let intent =
+            Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new(), branch: None };
         keeper.before_tool(&intent, "")
     };
     let shell = |command: &str| Tool::Shell { command: command.to_owned() };

@@ -111,6 +111,7 @@ fn intent(
         name,
         tool,
         arguments: input.keys().cloned().collect(),
+        branch: None,
     };
     Ok((intent, text))
 }

@@ -214,6 +214,59 @@ fn a_day_has_limits_that_a_restart_does_not_forget() {
     assert_eq!(made(&project), ["query", "write", "query"]);
 }
 
+/// A run with two branches, of which one may not query.
+const FORKED: &str = r#"{ "nodes": { "start": { "type": "start" },
+  "split": { "type": "fork", "join": "merge" },
+  "logs": { "type": "task", "instructions": "Read the logs.", "deny": ["mcp:db/query"] },
+  "metrics": { "type": "task", "instructions": "Read the metrics." },
+  "merge": { "type": "join", "fork": "split" },
+  "done": { "type": "end", "result": "success" } },
+"edges": [{ "from": "start", "to": "split" }, { "from": "split", "to": "logs" }, { "from": "split", "to": "metrics" },
+  { "from": "logs", "to": "merge", "on": "passed" }, { "from": "metrics", "to": "merge", "on": "passed" },
+  { "from": "merge", "to": "done", "on": "passed" }] }
+"#;
+
+const EXCLUSIVE: &str = "
+guards:
+  - id: one-writes
+    tools: ['mcp:db/write']
+    exclusive: true
+    reason: one branch at a time writes
+";
+
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn of_several_branches_a_call_names_its_own() {
+    let project = usual();
+    project.write(".portolan/plugins.yaml", EXCLUSIVE);
+    project.write(".flow/workflows/review.json", FORKED);
+    let mut wire = client(&project, &[]);
+    let made_for = |wire: &mut Wire, tool: &str, branch: &str| {
+        let meta = json!({ "portolan/branch": branch });
+        wire.request("tools/call", json!({ "name": tool, "arguments": {}, "_meta": meta }))["result"].clone()
+    };
+    assert_eq!(call(&mut wire, "write", json!({}))["isError"], false, "no run has branches");
+    begun(&mut wire);
+    let refused = call(&mut wire, "write", json!({}));
+    assert!(
+        text(&refused).starts_with("Refused: one branch at a time writes (name your branch in `_meta`"),
+        "{refused}"
+    );
+    let branches = refused["structuredContent"]["situations"][0]["situation"]["position"]["branches"].clone();
+    let names: Vec<&str> =
+        branches.as_array().expect("branches").iter().filter_map(|it| it["branch"].as_str()).collect();
+    assert_eq!(names, ["logs", "metrics"], "{refused}");
+    assert_eq!(made_for(&mut wire, "write", "traces")["isError"], true);
+    let done = made_for(&mut wire, "write", "logs");
+    assert_eq!(done["isError"], false, "{done}");
+    assert!(!text(&done).contains("portolan/branch"), "it is not for the server: {done}");
+    // One of the branches allows it, and the call is made for the other one.
+    assert_eq!(call(&mut wire, "query", json!({}))["isError"], false);
+    assert_eq!(made_for(&mut wire, "query", "logs")["isError"], true);
+    assert_eq!(made_for(&mut wire, "query", "metrics")["isError"], false);
+    assert_eq!(made(&project), ["write", "write", "query", "query"]);
+}
+
 const MONEY: &str = "
 guards:
   - id: money

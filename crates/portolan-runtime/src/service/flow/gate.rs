@@ -52,6 +52,8 @@ pub struct DecidingRun {
     pub step: Option<String>,
     /// All its open steps.
     pub steps: Vec<String>,
+    /// The names of its open branches, if there are several.
+    pub branches: Vec<String>,
 }
 
 impl DecidingRun {
@@ -191,7 +193,8 @@ impl Gate {
         let positions = run.positions();
         let step = positions.first().map(|(_, frame)| format!("{}@{}", frame.place.node(), frame.since));
         let steps = positions.iter().map(|(_, frame)| frame.place.node().to_string()).collect();
-        self.runs.push(DecidingRun { address, step, steps });
+        let branches = permit::open_branches(run);
+        self.runs.push(DecidingRun { address, step, steps, branches });
         self.granted |= intent.is_some_and(|intent| permit::grants(workflow, run, intent));
         let permitted = intent.and_then(|intent| permit::permit(workflow, run, intent, is_own));
         if permitted.is_none() {
@@ -238,7 +241,16 @@ mod tests {
 
     fn is_look(tool: Tool) -> bool {
         let (folder, name) = ("/repo".to_owned(), "Tool".to_owned());
-        only_looks(&Intent { session: None, call: None, agent: None, folder, name, tool, arguments: Vec::new() })
+        only_looks(&Intent {
+            session: None,
+            call: None,
+            agent: None,
+            folder,
+            name,
+            tool,
+            arguments: Vec::new(),
+            branch: None,
+        })
     }
 
     #[test]

@@ -45,6 +45,10 @@ const INSTRUCTIONS: &str = "The tools of other servers are offered through Porto
 const MAX_SHOWN: usize = 2_000;
 /// The beginning of the fields of a request's `_meta` that the protocol defines. They concern this connection only.
 const PROTOCOL: &str = "io.modelcontextprotocol/";
+/// The field of a request's `_meta` that names the branch of a run for which it is made.
+const BRANCH: &str = "portolan/branch";
+/// The most bytes of the name of a branch.
+const MAX_BRANCH: usize = 1_000;
 /// The answer that allows a call.
 const ALLOW: &str = "allow";
 
@@ -88,7 +92,14 @@ impl Server {
             return self.continued(&about, &request, context).await;
         }
         let does = hook::deed(&tool.server, &tool.tool.name, &arguments).map(Box::new);
-        let call = GatewayCall { tool, arguments, client: caller.name().to_owned(), does, offer: None };
+        let call = GatewayCall {
+            tool,
+            arguments,
+            client: caller.name().to_owned(),
+            does,
+            offer: None,
+            branch: branch_of(context),
+        };
         let mut judged = self.gateway.judge(call).await;
         match judged.answer.decision {
             Decision::Allow => {}
@@ -217,9 +228,14 @@ impl Server {
 
 /// Returns the fields of a request's `_meta` that are for its server.
 fn meta_of(context: &RequestContext<RoleServer>) -> Map<String, Value> {
-    let is_own = |name: &str| name == "progressToken" || name.starts_with(PROTOCOL);
+    let is_own = |name: &str| name == "progressToken" || name == BRANCH || name.starts_with(PROTOCOL);
     let meta = context.meta.iter().filter(|(name, _)| !is_own(name));
     meta.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// Returns the branch of a run that a request names.
+fn branch_of(context: &RequestContext<RoleServer>) -> Option<String> {
+    context.meta.get(BRANCH).and_then(Value::as_str).filter(|branch| branch.len() <= MAX_BRANCH).map(str::to_owned)
 }
 
 /// A refusal, as text and as data.

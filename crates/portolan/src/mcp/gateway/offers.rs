@@ -11,7 +11,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
-use super::{Refusal, Server, typed};
+use super::{Refusal, Server, branch_of, typed};
 use crate::http::Scope;
 use crate::mcp::{leading, sender};
 
@@ -65,13 +65,14 @@ impl Server {
     }
 
     /// Judges a request, and passes it on if it is allowed.
-    async fn requested(&self, call: GatewayCall, context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
+    async fn requested(&self, mut call: GatewayCall, context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
         if !sender::has(context, Scope::Run) {
             let help = "the person who serves can give your token the scope `run`";
             let message =
                 format!("requests to other servers need the scope `run`, which your token does not have: {help}");
             return Err(ErrorData::new(ErrorCode::INVALID_REQUEST, message, None));
         }
+        call.branch = branch_of(context);
         let mut judged = self.gateway.judge(call).await;
         let may_pass = match judged.answer.decision {
             Decision::Allow => true,
