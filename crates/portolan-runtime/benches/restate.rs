@@ -47,6 +47,8 @@ fn main() {
         println!("{callers:<10}{peer:>12.0}{store:>12.0}{:>10.2}{peer_p50:>12.3}{store_p50:>12.3}", store / peer);
     }
     runtime.block_on(lists(&server, runs));
+    drop(server);
+    stalls(if is_bench { Duration::from_secs(15) } else { Duration::from_millis(500) });
     println!("medians of {rounds} rounds of {time:?} each");
 }
 
@@ -128,7 +130,8 @@ async fn lists(server: &Restate, runs: usize) {
         opening.spawn(async move { open(&*store).await });
     }
     opening.join_all().await;
-    store.list(ListFilter::default()).await.expect("it can be listed");
+    // The index is behind after so many.
+    while store.status().await.expect("it can be counted").open < u64::try_from(runs).expect("it is small") {}
     let mut took: Vec<Duration> = Vec::new();
     for _ in 0..9 {
         let begin = Instant::now();
@@ -137,4 +140,39 @@ async fn lists(server: &Restate, runs: usize) {
     }
     took.sort();
     println!("the first page of {runs} runs: {:.1} ms", took[took.len() / 2].as_secs_f64() * 1000.0);
+}
+
+/// What callers wait for when a server of three is killed: the longest call that is under way then or begins soon after.
+fn stalls(time: Duration) {
+    let Some(mut cluster) = Restate::cluster(3) else { return };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let store = store(&cluster, "stalls");
+    for place in 0..3 {
+        let store = Arc::clone(&store);
+        let callers = runtime.spawn(async move {
+            let mut calls = Vec::new();
+            for _ in 0..16 {
+                let id = open(&*store).await;
+                calls.push(tokio::spawn(call(Arc::clone(&store), id, time)));
+            }
+            let mut latencies = Vec::new();
+            for calls in calls {
+                latencies.extend(calls.await.expect("every move is carried out"));
+            }
+            latencies
+        });
+        // In the midst of the calls.
+        runtime.block_on(tokio::time::sleep(time / 3));
+        cluster.crash(place);
+        let mut latencies = runtime.block_on(callers).expect("nobody panics");
+        latencies.sort();
+        println!(
+            "server {place} of 3 killed: {} moves in {time:?}, p50 {:.1} ms, the longest {:.2} s",
+            latencies.len(),
+            latencies[latencies.len() / 2].as_secs_f64() * 1000.0,
+            latencies[latencies.len() - 1].as_secs_f64()
+        );
+        cluster.go_on(place);
+    }
 }

@@ -90,7 +90,7 @@ impl RestateStore {
         RestateStore { term, ..self }
     }
 
-    /// Completes when lists show everything that this store has written.
+    /// Completes when lists show everything that this store has written, or after two seconds if Restate is far behind.
     ///
     /// [`list`](Store::list), [`page`](Store::page) and [`status`](Store::status) wait for it by themselves. It is for
     /// those who look with another store.
