@@ -3,7 +3,8 @@
 //!
 //! `cargo build --release --all-targets --manifest-path crates/portolan-restate/Cargo.toml`, then
 //! `cargo bench -p portolan-runtime --bench restate` with `RESTATE_SERVER` and `PORTOLAN_RESTATE` set to the two programs.
-//! The server is started by the benchmark, on this machine. Rounds of all measurements follow one another.
+//! The server is started by the benchmark, on this machine. Rounds of all measurements follow one another. With `-- stalls` it only
+//! kills servers.
 #![cfg(unix)]
 #![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
 
@@ -30,6 +31,10 @@ fn main() {
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     let (rounds, time, runs) =
         if is_bench { (5, Duration::from_secs(4), 10_000) } else { (1, Duration::from_millis(200), 20) };
+    let stall = if is_bench { Duration::from_secs(15) } else { Duration::from_millis(500) };
+    if std::env::args().any(|argument| argument == "stalls") {
+        return stalls(stall);
+    }
     let Some(server) = Restate::start() else { return };
     let _peer = server.serve_peer();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime needs nothing");
@@ -48,7 +53,7 @@ fn main() {
     }
     runtime.block_on(lists(&server, runs));
     drop(server);
-    stalls(if is_bench { Duration::from_secs(15) } else { Duration::from_millis(500) });
+    stalls(stall);
     println!("medians of {rounds} rounds of {time:?} each");
 }
 
@@ -163,7 +168,7 @@ fn stalls(time: Duration) {
             latencies
         });
         // In the midst of the calls.
-        runtime.block_on(tokio::time::sleep(time / 3));
+        runtime.block_on(async { tokio::time::sleep(time / 3).await });
         cluster.crash(place);
         let mut latencies = runtime.block_on(callers).expect("nobody panics");
         latencies.sort();
