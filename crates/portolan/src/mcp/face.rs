@@ -24,6 +24,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::{Level, info};
 
+use super::app;
 use super::http::Metrics;
 use super::sender;
 use super::subscriptions::Subscriptions;
@@ -356,7 +357,11 @@ impl ServerHandler for Face {
         match self.toolset.about().capabilities.resources {
             None => Err(ErrorData::method_not_found::<ListResourcesRequestMethod>()),
             Some(_) if !sender::has(&context, Scope::Read) => Ok(ListResourcesResult::with_all_items(Vec::new())),
-            Some(_) => Ok(ListResourcesResult::with_all_items(self.toolset.resources())),
+            Some(_) => {
+                let mut resources = self.toolset.resources();
+                resources.retain(|resource| resource.uri != app::URI || app::is_shown_by(&context));
+                Ok(ListResourcesResult::with_all_items(resources))
+            }
         }
     }
 
@@ -441,6 +446,9 @@ impl ServerHandler for Face {
         // From 2026-07-28 on, a list must not vary.
         let may_vary = context.protocol_version().is_none_or(|version| version < ProtocolVersion::V_2026_07_28);
         let mut tools = if may_vary { self.toolset.open_tools().await } else { self.toolset.tools() };
+        if !app::is_shown_by(&context) {
+            app::hide(&mut tools);
+        }
         // A list may vary by who asks.
         tools.retain(|tool| sender::has(&context, self.toolset.scope(&tool.name)));
         Ok(ListToolsResult::with_all_items(tools))

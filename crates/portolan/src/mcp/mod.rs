@@ -4,8 +4,9 @@
 //! stdio ─transport→ messages ─connection, face→ requests ─navigate | tasks | gates | graph | author→ the service
 //! ```
 //! `transport`, `connection`, `face`, `sender`, `subscriptions`, `several` and `arguments` know the protocol and no tools.
-//! `leading` and `project` have what the sets for leading agents share. Each toolset knows its own tools and little else.
+//! `leading`, `project` and `app` have what the sets for leading agents share. Each toolset knows its own tools and little else.
 
+mod app;
 mod arguments;
 mod ask;
 mod author;

@@ -6,6 +6,7 @@
 #![cfg(unix)]
 
 mod adversary;
+mod app;
 mod author;
 mod crash;
 mod endings;

@@ -14,6 +14,7 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
 use rmcp::service::RequestContext;
 use serde_json::json;
 
+use super::app::Names;
 use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, AskResult, PendingQuestions, Question};
 use super::leading;
@@ -51,6 +52,9 @@ fn begin(workflow: &str, task: Option<&str>) -> Call {
     ("start_workflow", arguments)
 }
 
+/// The tools of the page that shows a run.
+const PAGE: Names = Names { show: "show_run", answer: "answer_run", look: "get_position" };
+
 /// The user of the tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Profile {
@@ -64,7 +68,7 @@ pub(crate) enum Profile {
 /// Returns the tools that lead an agent.
 pub(crate) fn serving(service: Arc<Service>, profile: Profile) -> ServedTools {
     ServedTools::alone(Arc::new(Server {
-        project: Project::new(Arc::clone(&service), WORDING, profile == Profile::Author),
+        project: Project::new(Arc::clone(&service), WORDING, PAGE, profile == Profile::Author),
         service,
         profile,
         tools: schemas::tools(profile),
@@ -86,6 +90,9 @@ impl Server {
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ServiceError> {
+        if let Some(answer) = self.project.app().call(request, context).await {
+            return Ok(answer);
+        }
         let arguments = Arguments::new(request.arguments.clone());
         let caller = leading::caller(&self.service, context);
         let (wanted, act) = match request.name.as_ref() {
@@ -120,7 +127,7 @@ impl Server {
     /// typo.
     fn unknown(&self, name: &str) -> ServiceError {
         let names = self.tools.iter().map(|tool| tool.name.as_ref());
-        leading::unknown(name, names.filter(|known| *known != "end_workflow"))
+        leading::unknown(name, names.filter(|known| *known != "end_workflow" && !PAGE.has(known)))
     }
 
     /// Asks the person by the client, if only a person may answer and the client can ask.

@@ -14,6 +14,7 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
 use rmcp::service::RequestContext;
 use serde_json::json;
 
+use super::app::Names;
 use super::arguments::Arguments;
 use super::ask;
 use super::leading;
@@ -56,6 +57,9 @@ fn begin(workflow: &str, task: Option<&str>) -> Call {
     ("Init", arguments)
 }
 
+/// The tools of the page that shows a run.
+const PAGE: Names = Names { show: "ShowRun", answer: "AnswerRun", look: "Current" };
+
 /// The tool that shows a whole workflow.
 const DRAWING: &str = "Diagram";
 
@@ -71,7 +75,7 @@ impl Server {
     fn new(service: Arc<Service>, draws: bool) -> Server {
         let mut tools = schemas::tools();
         tools.retain(|tool| draws || tool.name != DRAWING);
-        let project = Project::new(Arc::clone(&service), WORDING, draws);
+        let project = Project::new(Arc::clone(&service), WORDING, PAGE, draws);
         Server { service, project, tools, asked: ask::PendingQuestions::default() }
     }
 
@@ -80,10 +84,14 @@ impl Server {
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ServiceError> {
+        if let Some(answer) = self.project.app().call(request, context).await {
+            return Ok(answer);
+        }
         let arguments = Arguments::new(request.arguments.clone());
         let caller = leading::caller(&self.service, context);
-        if !self.tools.iter().any(|tool| tool.name == request.name) {
-            return Err(leading::unknown(&request.name, self.tools.iter().map(|tool| tool.name.as_ref())));
+        let names = self.tools.iter().map(|tool| tool.name.as_ref()).filter(|name| !PAGE.has(name));
+        if !names.clone().any(|name| name == request.name) {
+            return Err(leading::unknown(&request.name, names));
         }
         let value = match request.name.as_ref() {
             "Init" => navigate::init(&self.service, arguments, &caller).await?,
