@@ -152,6 +152,23 @@ fn a_led_run_is_shown_without_the_steps_that_it_has_not_reached() {
 }
 
 #[test]
+fn a_run_in_a_token_is_shown_and_answered_by_its_agent() {
+    let project = asking();
+    let mut wire = project.server(&["--toolset", "navigate", "--stateless"]);
+    wire.shake_hands("2025-11-25", &capabilities(false));
+    let begun = wire.done("start_workflow", &json!({ "workflow_id": "asking" }));
+    let mut done = begun["availableActions"]["required"][0]["arguments"].clone();
+    done["summary"] = json!("written");
+    let waiting = wire.done("complete_step", &done);
+    let result = wire.request("tools/call", json!({ "name": "show_run", "arguments": { "state": waiting["state"] } }));
+    let view = &result["result"]["structuredContent"];
+    assert_eq!((&view["state"], &view["question"]["by"]), (&json!("waiting"), &json!("agent")), "{result:#}");
+    assert_eq!(result["result"]["_meta"]["portolan/code"], Value::Null);
+    let refused = wire.request("tools/call", json!({ "name": "show_run", "arguments": { "state": "/etc/passwd" } }));
+    assert_eq!(refused["result"]["isError"], true, "{refused:#}");
+}
+
+#[test]
 fn an_answer_without_the_code_of_the_page_counts_for_nothing() {
     let project = asking();
     let (mut wire, run) = at_question(&project, &[], false);

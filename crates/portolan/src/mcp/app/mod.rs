@@ -76,8 +76,8 @@ impl App {
         match state {
             None => Service::address(run.as_deref(), task_file.as_deref()),
             Some(state) => match Address::parse(&state) {
-                // A path is no state: files are named by `taskFilePath`.
-                Address::Task(_) => Service::address(Some(&state), None),
+                // What is no handle can only be a token. Files are named by `taskFilePath`.
+                Address::Task(_) => Ok(Address::State(state)),
                 address => Ok(address),
             },
         }
