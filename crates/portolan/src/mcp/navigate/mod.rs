@@ -7,6 +7,7 @@ mod calls;
 mod schemas;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use portolan_runtime::service::{Act, Request, Service, ServiceError};
 use rmcp::RoleServer;
@@ -18,10 +19,11 @@ use super::app::Names;
 use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, AskResult, PendingQuestions, Question};
 use super::leading;
+use super::long_calls::{PATIENCE, RecalledCall, RunName};
 use super::progress::act as act_told;
 use super::project::{Call, Project, Wording};
 use super::several::ServedTools;
-use super::toolset::{Answer, Toolset};
+use super::toolset::{Answer, Recalled, Toolset};
 use crate::http::Scope;
 
 #[cfg(test)]
@@ -186,6 +188,23 @@ impl Toolset for Server {
 
     fn scope(&self, tool: &str) -> Scope {
         leading::scope(&self.tools, tool)
+    }
+
+    fn patience(&self, _tool: &str) -> Option<Duration> {
+        Some(PATIENCE)
+    }
+
+    fn recall<'a>(&'a self, call: &'a RecalledCall, context: &'a RequestContext<RoleServer>) -> Recalled<'a> {
+        Box::pin(async move {
+            let RunName::Handle(run) = &call.run else { return None };
+            let caller = leading::caller(&self.service, context);
+            let mut view = self.service.view(&Request::led(run.as_str()), &caller).await.ok()?;
+            if let Some(error) = leading::interrupted(&view) {
+                return Some(answers::refused(&error));
+            }
+            view.notes.push(leading::RECALLED.to_owned());
+            Some(answers::led(&view))
+        })
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

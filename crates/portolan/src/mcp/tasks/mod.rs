@@ -7,8 +7,9 @@ mod schemas;
 mod select;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use portolan_runtime::service::{Service, ServiceError};
+use portolan_runtime::service::{Request, Service, ServiceError};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
 use rmcp::service::RequestContext;
@@ -18,9 +19,10 @@ use super::app::Names;
 use super::arguments::Arguments;
 use super::ask;
 use super::leading;
+use super::long_calls::{PATIENCE, RecalledCall};
 use super::project::{Call, Project, Wording};
 use super::several::ServedTools;
-use super::toolset::{Answer, Toolset};
+use super::toolset::{Answer, Recalled, Toolset};
 use crate::http::Scope;
 
 #[cfg(test)]
@@ -132,6 +134,23 @@ impl Toolset for Server {
             "CopyWorkflows" | "CopyAgents" | "LoadWorkflows" => Scope::Author,
             _ => leading::scope(&self.tools, tool),
         }
+    }
+
+    fn patience(&self, _tool: &str) -> Option<Duration> {
+        Some(PATIENCE)
+    }
+
+    fn recall<'a>(&'a self, call: &'a RecalledCall, context: &'a RequestContext<RoleServer>) -> Recalled<'a> {
+        Box::pin(async move {
+            let caller = leading::caller(&self.service, context);
+            let mut view = self.service.view(&Request::of(call.run.address()), &caller).await.ok()?;
+            if let Some(error) = leading::interrupted(&view) {
+                let request = CallToolRequestParams::new(call.tool.clone());
+                return Some(answers::failure(&request, &error, None));
+            }
+            view.notes.push(leading::RECALLED.to_owned());
+            Some(answers::success(answers::navigation(&view)))
+        })
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
