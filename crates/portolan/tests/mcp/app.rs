@@ -249,3 +249,53 @@ fn without_a_session_the_confirmation_is_brought_with_the_same_call() {
     assert_eq!(done["result"]["structuredContent"]["step"], "later", "{done:#}");
     assert_eq!(answered_by(&project, &run)["person"]["via"], "elicitation");
 }
+
+#[test]
+fn each_branch_that_waits_has_its_own_answers() {
+    let project = Project::new();
+    let asks = |text: &str| json!({ "type": "end", "result": "blocked", "escalation": "hitl", "description": text });
+    let nodes = json!({
+        "s": { "type": "start" },
+        "split": { "type": "fork", "join": "merge" },
+        "left": { "type": "task" },
+        "right": { "type": "task" },
+        "one": asks("The left way?"),
+        "two": asks("The right way?"),
+        "merge": { "type": "join", "fork": "split" },
+        "done": { "type": "end", "result": "success" },
+    });
+    let edges = json!([
+        { "from": "s", "to": "split" },
+        { "from": "split", "to": "left" },
+        { "from": "split", "to": "right" },
+        { "from": "left", "to": "one" },
+        { "from": "right", "to": "two" },
+        { "from": "one", "to": "merge", "on": "passed" },
+        { "from": "two", "to": "merge", "on": "passed" },
+        { "from": "merge", "to": "done" },
+    ]);
+    project.workflow("forking", &nodes, &edges);
+    let mut wire = project.server(&[]);
+    wire.shake_hands("2025-11-25", &capabilities(false));
+    let opened = wire.done("Init", &json!({ "workflowType": "forking" }));
+    let mut now = wire.take(&offered(&opened)[0]);
+    let run = opened["run"].clone();
+    for _ in 0..2 {
+        let work = now["actions"]["required"].as_array().expect("actions").clone();
+        let is_work = |action: &&Value| action["title"].as_str().is_some_and(|title| title.starts_with("report"));
+        let report = work.iter().find(is_work);
+        wire.take(report.expect("work is open"));
+        now = wire.done("Current", &json!({ "run": run }));
+    }
+    let (view, code) = shown(&mut wire, &run);
+    let answers = view["question"]["answers"].as_array().expect("answers").clone();
+    let branches: Vec<&Value> = answers.iter().filter(|it| it["answer"] == "passed").map(|it| &it["branch"]).collect();
+    assert_eq!(branches.len(), 2, "{view:#}");
+    let answer = answers.iter().find(|it| it["answer"] == "passed").expect("an answer");
+    let pressed = json!({
+        "run": run, "answer": "passed", "revision": answer["revision"], "branch": answer["branch"], "code": code,
+    });
+    let next = wire.done("AnswerRun", &pressed);
+    let left = next["question"]["answers"].as_array().expect("answers");
+    assert_eq!(left.iter().filter(|it| it["answer"] == "passed").count(), 1, "{next:#}");
+}

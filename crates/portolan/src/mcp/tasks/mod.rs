@@ -136,8 +136,9 @@ impl Toolset for Server {
         }
     }
 
-    fn patience(&self, _tool: &str) -> Option<Duration> {
-        Some(PATIENCE)
+    fn patience(&self, tool: &str) -> Option<Duration> {
+        // The page reads results, and its client need not know tasks of calls that are not its own.
+        (!PAGE.has(tool)).then_some(PATIENCE)
     }
 
     fn recall<'a>(&'a self, call: &'a RecalledCall, context: &'a RequestContext<RoleServer>) -> Recalled<'a> {
