@@ -58,10 +58,10 @@ async function bridge() {
   return output[0].code;
 }
 
-/** A client of the server. `decide` is what its user does in a dialog, if it has dialogs. */
-async function connected(words, decide) {
+/** A client of the server. `decide` is what its user does in a dialog, if it has dialogs; `mode` is how it agrees on a revision. */
+async function connected(words, decide, mode = "auto") {
   const capabilities = { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } }, ...(decide ? { elicitation: {} } : {}) };
-  const client = new Client({ name: "conversation", version: "1" }, { capabilities });
+  const client = new Client({ name: "conversation", version: "1" }, { capabilities, versionNegotiation: { mode } });
   if (decide) client.setRequestHandler("elicitation/create", async ({ params }) => decide(params));
   await client.connect(new StdioClientTransport({ command: binary, args: ["serve", ...words], cwd: project.path, env: project.env, stderr: "ignore" }));
   clients.push(client);
@@ -153,21 +153,24 @@ test("a run is shown live, every text as it is written, and an answer moves it",
   await close();
 });
 
-test("where only a person may answer, the client's dialog confirms what was pressed", async () => {
-  const asked = [];
-  let decision = { action: "decline" };
-  const client = await connected(["--human", "verified"], (form) => (asked.push(form), decision));
-  const run = await waiting(client);
-  const { frame, close } = await viewed(client, "Current", { run });
-  await frame.getByRole("button", { name: /^passed/ }).click();
-  await frame.locator("#told.bad", { hasText: "has not answered" }).waitFor();
-  assert.match(asked[0].message, /`passed` was chosen/);
-  decision = { action: "accept", content: { answer: "passed" } };
-  await frame.getByRole("button", { name: /^passed/ }).click();
-  await frame.locator(".state.working").waitFor();
-  assert.match(project.says("runs", "events", run, "--format", "json"), /"elicitation"/);
-  await close();
-});
+for (const mode of ["legacy", "auto"]) {
+  test(`where only a person may answer, the client's dialog confirms what was pressed (${mode})`, async () => {
+    const asked = [];
+    let decision = { action: "decline" };
+    const client = await connected(["--human", "verified"], (form) => (asked.push(form), decision), mode);
+    assert.equal(client.getProtocolEra(), mode === "auto" ? "modern" : "legacy");
+    const run = await waiting(client);
+    const { frame, close } = await viewed(client, "Current", { run });
+    await frame.getByRole("button", { name: /^passed/ }).click();
+    await frame.locator("#told.bad", { hasText: "has not answered" }).waitFor();
+    assert.match(asked[0].message, /`passed` was chosen/);
+    decision = { action: "accept", content: { answer: "passed" } };
+    await frame.getByRole("button", { name: /^passed/ }).click();
+    await frame.locator(".state.working").waitFor();
+    assert.match(project.says("runs", "events", run, "--format", "json"), /"elicitation"/);
+    await close();
+  });
+}
 
 test("where nobody can ask the person, the page has no button but the command", async () => {
   const client = await connected(["--human", "verified"]);
