@@ -18,6 +18,8 @@ use rmcp::service::{Peer, RequestContext};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
+use super::long_calls::LastNews;
+
 /// The most notifications in a burst.
 const BURST: usize = 100;
 /// The most notifications per second in the long run.
@@ -26,6 +28,8 @@ const A_SECOND: f64 = 50.0;
 /// The progress of one call.
 pub(super) struct Progress {
     token: ProgressToken,
+    /// The call, if it may become a task: notifications end with that.
+    call: Option<Arc<LastNews>>,
     news: Arc<News>,
 }
 
@@ -106,7 +110,7 @@ impl Progress {
     /// Returns `None` if the caller has not asked for progress.
     pub(super) fn wanted(context: &RequestContext<RoleServer>) -> Option<Progress> {
         let token = context.meta.get_progress_token()?;
-        Some(Progress { token, news: Arc::default() })
+        Some(Progress { token, call: call(context).cloned(), news: Arc::default() })
     }
 
     /// Returns the observer of the run.
@@ -147,6 +151,9 @@ impl Progress {
             room = (room + now.duration_since(counted).as_secs_f64() * A_SECOND).min(BURST as f64);
             counted = now;
             let (nodes, over) = self.news.take(room);
+            if self.call.as_ref().is_some_and(|call| call.is_of_task()) {
+                return;
+            }
             for Node { count, total, said } in nodes {
                 room -= 1.0;
                 let mut told = ProgressNotificationParam::new(self.token.clone(), count);
@@ -189,9 +196,15 @@ pub(super) async fn run_with_progress<T, F: Future<Output = T>>(
     context: &RequestContext<RoleServer>,
     running: impl FnOnce(Listener) -> F,
 ) -> T {
+    let of_task = call(context).map(LastNews::listener).unwrap_or_default();
     // Boxed: it is in the state of every call, which is moved several times before it is first polled.
-    let Some(progress) = Progress::wanted(context) else { return Box::pin(running(Listener::default())).await };
-    progress.notify_during(Box::pin(running(progress.listener())), &context.peer).await
+    let Some(progress) = Progress::wanted(context) else { return Box::pin(running(of_task)).await };
+    progress.notify_during(Box::pin(running(progress.listener().and(of_task))), &context.peer).await
+}
+
+/// Returns the news of a call that may become a task.
+fn call(context: &RequestContext<RoleServer>) -> Option<&Arc<LastNews>> {
+    context.extensions.get()
 }
 
 #[cfg(test)]
