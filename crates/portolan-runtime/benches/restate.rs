@@ -2,7 +2,7 @@
 //! same time.
 //!
 //! `cargo build --release --all-targets --manifest-path crates/portolan-restate/Cargo.toml`, then
-//! `cargo bench -p portolan-runtime --bench restate` with `RESTATE_SERVER` and `PORTOLAN_RESTATE` set to the two programs.
+//! `cargo bench -p portolan-runtime --bench restate` with `RESTATE_SERVER` and `RESTATE_OBJECTS` set to the two programs.
 //! The server is started by the benchmark, on this machine. Rounds of all measurements follow one another. With `-- stalls` it only
 //! kills servers.
 #![cfg(unix)]
@@ -19,7 +19,7 @@ mod server;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use moves::{call, open};
+use moves::{call, median, open, rate};
 use portolan_runtime::store::{Keyring, ListFilter, RestateStore, RunId, Store};
 use sample::Sample;
 use server::Restate;
@@ -55,18 +55,6 @@ fn main() {
     drop(server);
     stalls(stall);
     println!("medians of {rounds} rounds of {time:?} each");
-}
-
-/// Returns the median rate, with the median latency of the same round in milliseconds.
-fn median(mut rounds: Vec<(f64, f64)>) -> (f64, f64) {
-    rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
-    rounds[rounds.len() / 2]
-}
-
-fn rate(mut latencies: Vec<Duration>, took: Duration) -> (f64, f64) {
-    latencies.sort();
-    let count = f64::from(u32::try_from(latencies.len()).expect("a round is short"));
-    (count / took.as_secs_f64(), latencies[latencies.len() / 2].as_secs_f64() * 1000.0)
 }
 
 async fn all(tasks: Vec<tokio::task::JoinHandle<Vec<Duration>>>, begin: Instant) -> (f64, f64) {

@@ -60,7 +60,7 @@ fn program(variable: &str, name: &str) -> Option<PathBuf> {
 impl Programs {
     fn find() -> Option<Programs> {
         let server = program("RESTATE_SERVER", "restate-server")?;
-        Some(Programs { server, objects: program("PORTOLAN_RESTATE", "portolan-restate")? })
+        Some(Programs { server, objects: program("RESTATE_OBJECTS", "portolan-restate")? })
     }
 }
 
