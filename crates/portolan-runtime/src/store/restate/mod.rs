@@ -38,10 +38,11 @@ use tokio::sync::watch;
 /// Dropping the store waits for the requested writes.
 pub struct RestateStore {
     shared: Arc<SharedState>,
+    /// The number of changes that this process has noticed, once somebody waits for them. It is dropped before the thread,
+    /// which would otherwise wait for the task that looks for changes.
+    news: OnceLock<watch::Receiver<u64>>,
     /// Started by the first request.
     thread: OnceLock<Result<Thread, StoreError>>,
-    /// The number of changes that this process has noticed, once somebody waits for them.
-    news: OnceLock<watch::Receiver<u64>>,
     term: Duration,
 }
 

@@ -182,6 +182,19 @@ async fn a_server_that_crashes_and_returns_loses_and_doubles_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_is_dropped_leaves_nothing_running() {
+    let Some(server) = Restate::start() else { return };
+    let store = store(&server, "shop");
+    let mut mark = None;
+    store.changed(&mut mark).await.expect("at once");
+    create(&*store, &Sample::opened("mend the door")).await;
+    store.changed(&mut mark).await.expect("it is noticed");
+    let shared = Arc::downgrade(&store.shared);
+    drop(Arc::into_inner(store).expect("nobody else has it"));
+    assert!(shared.upgrade().is_none(), "a task still uses it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn whoever_lost_the_lease_writes_nothing() {
     let Some(server) = Restate::start() else { return };
     let sample = Sample::opened("mend the door");
