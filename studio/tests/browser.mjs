@@ -41,6 +41,15 @@ export async function barriers(page, rules = null) {
   return JSON.parse(result.value);
 }
 
+/** The same of a frame inside of a page. */
+export async function barriersIn(frame) {
+  await frame.evaluate(axe);
+  return frame.evaluate(async () => {
+    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+    return violations.filter((found) => ["serious", "critical"].includes(found.impact)).map((found) => `${found.id}: ${found.nodes.map((node) => node.target.join(" ")).join(", ")}`);
+  });
+}
+
 export async function soundIn(page, said, what, rules) {
   assert.deepEqual(await barriers(page, rules), [], what);
   assert.deepEqual(said, [], what);

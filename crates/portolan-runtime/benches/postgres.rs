@@ -17,7 +17,7 @@ mod server;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use moves::{call, open};
+use moves::{call, median, open, rate};
 use portolan_runtime::store::{Keyring, ListFilter, PostgresStore, RunId, Store};
 use sample::Sample;
 use server::Server;
@@ -63,18 +63,6 @@ fn main() {
     }
     runtime.block_on(first_page(&server, if is_bench { 1_000_000 } else { 1_000 }));
     println!("medians of {rounds} rounds of {time:?} each");
-}
-
-/// Returns the median rate, with the median latency of the same round in milliseconds.
-fn median(mut rounds: Vec<(f64, f64)>) -> (f64, f64) {
-    rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
-    rounds[rounds.len() / 2]
-}
-
-fn rate(mut latencies: Vec<Duration>, took: Duration) -> (f64, f64) {
-    latencies.sort();
-    let count = f64::from(u32::try_from(latencies.len()).expect("a round is short"));
-    (count / took.as_secs_f64(), latencies[latencies.len() / 2].as_secs_f64() * 1000.0)
 }
 
 /// Texts of the sizes that a move of the store has.

@@ -2,8 +2,9 @@
 //! same time.
 //!
 //! `cargo build --release --all-targets --manifest-path crates/portolan-restate/Cargo.toml`, then
-//! `cargo bench -p portolan-runtime --bench restate` with `RESTATE_SERVER` and `PORTOLAN_RESTATE` set to the two programs.
-//! The server is started by the benchmark, on this machine. Rounds of all measurements follow one another.
+//! `cargo bench -p portolan-runtime --bench restate` with `RESTATE_SERVER` and `RESTATE_OBJECTS` set to the two programs.
+//! The server is started by the benchmark, on this machine. Rounds of all measurements follow one another. With `-- stalls` it only
+//! kills servers.
 #![cfg(unix)]
 #![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
 
@@ -18,7 +19,7 @@ mod server;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use moves::{call, open};
+use moves::{call, median, open, rate};
 use portolan_runtime::store::{Keyring, ListFilter, RestateStore, RunId, Store};
 use sample::Sample;
 use server::Restate;
@@ -30,6 +31,10 @@ fn main() {
     let is_bench = std::env::args().any(|argument| argument == "--bench");
     let (rounds, time, runs) =
         if is_bench { (5, Duration::from_secs(4), 10_000) } else { (1, Duration::from_millis(200), 20) };
+    let stall = if is_bench { Duration::from_secs(15) } else { Duration::from_millis(500) };
+    if std::env::args().any(|argument| argument == "stalls") {
+        return stalls(stall);
+    }
     let Some(server) = Restate::start() else { return };
     let _peer = server.serve_peer();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime needs nothing");
@@ -47,19 +52,9 @@ fn main() {
         println!("{callers:<10}{peer:>12.0}{store:>12.0}{:>10.2}{peer_p50:>12.3}{store_p50:>12.3}", store / peer);
     }
     runtime.block_on(lists(&server, runs));
+    drop(server);
+    stalls(stall);
     println!("medians of {rounds} rounds of {time:?} each");
-}
-
-/// Returns the median rate, with the median latency of the same round in milliseconds.
-fn median(mut rounds: Vec<(f64, f64)>) -> (f64, f64) {
-    rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
-    rounds[rounds.len() / 2]
-}
-
-fn rate(mut latencies: Vec<Duration>, took: Duration) -> (f64, f64) {
-    latencies.sort();
-    let count = f64::from(u32::try_from(latencies.len()).expect("a round is short"));
-    (count / took.as_secs_f64(), latencies[latencies.len() / 2].as_secs_f64() * 1000.0)
 }
 
 async fn all(tasks: Vec<tokio::task::JoinHandle<Vec<Duration>>>, begin: Instant) -> (f64, f64) {
@@ -128,7 +123,8 @@ async fn lists(server: &Restate, runs: usize) {
         opening.spawn(async move { open(&*store).await });
     }
     opening.join_all().await;
-    store.list(ListFilter::default()).await.expect("it can be listed");
+    // The index is behind after so many.
+    while store.status().await.expect("it can be counted").open < u64::try_from(runs).expect("it is small") {}
     let mut took: Vec<Duration> = Vec::new();
     for _ in 0..9 {
         let begin = Instant::now();
@@ -137,4 +133,39 @@ async fn lists(server: &Restate, runs: usize) {
     }
     took.sort();
     println!("the first page of {runs} runs: {:.1} ms", took[took.len() / 2].as_secs_f64() * 1000.0);
+}
+
+/// What callers wait for when a server of three is killed: the longest call that is under way then or begins soon after.
+fn stalls(time: Duration) {
+    let Some(mut cluster) = Restate::cluster(3) else { return };
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let store = store(&cluster, "stalls");
+    for place in 0..3 {
+        let store = Arc::clone(&store);
+        let callers = runtime.spawn(async move {
+            let mut calls = Vec::new();
+            for _ in 0..16 {
+                let id = open(&*store).await;
+                calls.push(tokio::spawn(call(Arc::clone(&store), id, time)));
+            }
+            let mut latencies = Vec::new();
+            for calls in calls {
+                latencies.extend(calls.await.expect("every move is carried out"));
+            }
+            latencies
+        });
+        // In the midst of the calls.
+        runtime.block_on(async { tokio::time::sleep(time / 3).await });
+        cluster.crash(place);
+        let mut latencies = runtime.block_on(callers).expect("nobody panics");
+        latencies.sort();
+        println!(
+            "server {place} of 3 killed: {} moves in {time:?}, p50 {:.1} ms, the longest {:.2} s",
+            latencies.len(),
+            latencies[latencies.len() / 2].as_secs_f64() * 1000.0,
+            latencies[latencies.len() - 1].as_secs_f64()
+        );
+        cluster.go_on(place);
+    }
 }

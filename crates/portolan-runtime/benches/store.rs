@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
 
 #[path = "support/moves.rs"]
+#[expect(dead_code, reason = "the benchmarks of servers use more of it")]
 mod moves;
 #[path = "../src/store/contract/sample.rs"]
 mod sample;

@@ -42,7 +42,8 @@ fn the_page_of_the_tools_is_current() {
         `graph` toolset has the tools that its files define: see [graphs](tool-graphs.md).\n\n## The `navigate` \
         toolset\n\nA refusal has `isError`, `success: false` and `error`, with a stable `code`, a `message` and \
         a `help`, in addition to the present situation. [Navigation](navigation-api.md) describes how they work \
-        together. `get_workflow` is available only with `--profile author`.\n"
+        together. `get_workflow` is available only with `--profile author`, and `show_run` and `answer_run` only for clients \
+        that show [the page of a run](app.md).\n"
         .to_owned();
     tools(&mut page, &mcp::navigate_tools(mcp::Profile::Author));
     page.push_str(
@@ -53,7 +54,8 @@ fn the_page_of_the_tools_is_current() {
     tools(&mut page, &mcp::gates_tools());
     page.push_str(
         "\n## The `tasks` toolset\n\nAn error has `isError`, a stable `error` code, a `message`, a `help`, and, \
-        if there is a run, the present `situation`.\n",
+        if there is a run, the present `situation`. `ShowRun` and `AnswerRun` are available only for clients that \
+        show [the page of a run](app.md).\n",
     );
     tools(&mut page, &mcp::tools());
     page.push_str(

@@ -37,3 +37,16 @@ pub(crate) async fn call(store: Arc<dyn Store>, id: RunId, time: Duration) -> Ve
     }
     latencies
 }
+
+/// Returns the median rate, with the median latency of the same round in milliseconds.
+pub(crate) fn median(mut rounds: Vec<(f64, f64)>) -> (f64, f64) {
+    rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rounds[rounds.len() / 2]
+}
+
+/// Returns the rate of a round, with its median latency in milliseconds.
+pub(crate) fn rate(mut latencies: Vec<Duration>, took: Duration) -> (f64, f64) {
+    latencies.sort();
+    let count = f64::from(u32::try_from(latencies.len()).expect("a round is short"));
+    (count / took.as_secs_f64(), latencies[latencies.len() / 2].as_secs_f64() * 1000.0)
+}

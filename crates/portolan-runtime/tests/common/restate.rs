@@ -1,7 +1,7 @@
 //! Restate's server and Portolan's objects, as processes of a test's own.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -60,7 +60,7 @@ fn program(variable: &str, name: &str) -> Option<PathBuf> {
 impl Programs {
     fn find() -> Option<Programs> {
         let server = program("RESTATE_SERVER", "restate-server")?;
-        Some(Programs { server, objects: program("PORTOLAN_RESTATE", "portolan-restate")? })
+        Some(Programs { server, objects: program("RESTATE_OBJECTS", "portolan-restate")? })
     }
 }
 
@@ -157,6 +157,13 @@ impl Restate {
         self.until("POST /deployments", self.nodes[0].admin, &body);
     }
 
+    /// Takes the registration of the objects away.
+    pub(crate) fn forget_objects(&self) {
+        let answer = answer("GET /deployments", self.nodes[0].admin, "").expect("it answers");
+        let id = answer.split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next()).expect("it is registered");
+        self.until(&format!("DELETE /deployments/{id}?force=true"), self.nodes[0].admin, "");
+    }
+
     /// Kills the process that serves the objects.
     pub(crate) fn crash_objects(&mut self) {
         kill(&mut self.objects.running);
@@ -201,6 +208,11 @@ impl Objects {
 
 /// Makes a request and returns its status.
 fn ask(request: &str, address: SocketAddr, body: &str) -> std::io::Result<u16> {
+    let answer = answer(request, address, body)?;
+    Ok(answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0))
+}
+
+fn answer(request: &str, address: SocketAddr, body: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     write!(
@@ -209,9 +221,9 @@ fn ask(request: &str, address: SocketAddr, body: &str) -> std::io::Result<u16> {
          content-length: {}\r\n\r\n{body}",
         body.len()
     )?;
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line)?;
-    Ok(line.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0))
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
 }
 
 fn kill(running: &mut Option<Child>) {

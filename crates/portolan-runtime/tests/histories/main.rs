@@ -274,7 +274,7 @@ fn a_cluster_keeps_one_order_while_its_servers_are_killed_in_turn() {
     let wrong_clock = WrongClock::found();
     (1..PROCESSES).for_each(|_| callers.add(None));
     callers.add(wrong_clock.as_ref());
-    let (calls, rounds) = (calls() / 4, 8);
+    let (calls, rounds) = (calls() / 8, 8);
     for round in 0..rounds {
         callers.go_on(calls / rounds);
         match round {

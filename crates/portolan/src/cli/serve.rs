@@ -167,7 +167,7 @@ pub(super) fn run(args: Serve, common: &Common) -> anyhow::Result<Exit> {
         }
         None => {
             greet(&output);
-            mcp::serve(sets.into_iter().map(|set| set.tools).collect())?;
+            mcp::serve(service.project(), sets.into_iter().map(|set| set.tools).collect())?;
         }
     }
     notes.flush();

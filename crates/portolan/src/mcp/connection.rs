@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::face::Face;
+use super::long_calls::LongCalls;
 use super::toolset::{Manners, Toolset};
 use super::transport::Lines;
 
@@ -22,12 +23,13 @@ pub(super) const FAREWELL: Duration = Duration::from_millis(250);
 pub(super) fn serve_stdio(
     runtime: Runtime,
     toolset: Arc<dyn Toolset>,
+    long_calls: LongCalls,
     afterwards: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     let done = runtime.block_on(async {
         let stop = stop_signal()?;
         let (reader, writer) = rmcp::transport::stdio_pipes();
-        let served = serve(toolset, (reader, writer), stop).await;
+        let served = serve(toolset, long_calls, (reader, writer), stop).await;
         afterwards.await;
         served
     });
@@ -61,6 +63,7 @@ pub(super) fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
 /// with them.
 async fn serve<R, W>(
     toolset: Arc<dyn Toolset>,
+    long_calls: LongCalls,
     (reader, writer): (R, W),
     stop: impl Future<Output = ()>,
 ) -> anyhow::Result<()>
@@ -73,7 +76,7 @@ where
     let (lines, left) = Lines::new(reader, writer, bounds);
     let mut stop = pin!(stop);
     let served = tokio::select! {
-        served = ServiceExt::<RoleServer>::serve(Face::new(toolset, ending), lines) => served,
+        served = ServiceExt::<RoleServer>::serve(Face::new(toolset, long_calls, ending), lines) => served,
         () = &mut stop => return Ok(()),
     };
     let running = match served {

@@ -9,14 +9,15 @@ use portolan_core::diagnostic::clip;
 use portolan_runtime::servers::LogLevel;
 use portolan_runtime::service::ServiceError;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, ConstString, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestMethod,
-    GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod,
-    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestMethod,
-    ReadResourceRequestParams, ReadResourceResponse, ResourceUpdatedNotificationParam, ResourcesCapability,
-    ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, ConstString, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+    GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
+    InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestMethod, ReadResourceRequestParams,
+    ReadResourceResponse, ResourceUpdatedNotificationParam, ResourcesCapability, ServerConfig, SetLevelRequestMethod,
+    SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -25,7 +26,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::{Level, info};
 
+use super::app;
 use super::http::Metrics;
+use super::long_calls::LongCalls;
 use super::sender;
 use super::subscriptions::Subscriptions;
 use super::toolset::Toolset;
@@ -37,6 +40,7 @@ const LOG: &str = "portolan::mcp";
 /// A toolset as an MCP server.
 pub(super) struct Face {
     toolset: Arc<dyn Toolset>,
+    long_calls: LongCalls,
     /// Becomes true when pending calls are to be dropped.
     ending: watch::Receiver<bool>,
     /// Whether the client has sent `initialized`.
@@ -53,9 +57,10 @@ pub(super) struct Face {
 }
 
 impl Face {
-    pub(super) fn new(toolset: Arc<dyn Toolset>, ending: watch::Receiver<bool>) -> Face {
+    pub(super) fn new(toolset: Arc<dyn Toolset>, long_calls: LongCalls, ending: watch::Receiver<bool>) -> Face {
         Face {
             toolset,
+            long_calls,
             ending,
             is_begun: AtomicBool::new(false),
             is_restored: false,
@@ -67,8 +72,13 @@ impl Face {
     }
 
     /// Creates a server whose calls are counted.
-    pub(super) fn measured(toolset: Arc<dyn Toolset>, ending: watch::Receiver<bool>, metrics: Arc<Metrics>) -> Face {
-        Face { metrics: Some(metrics), ..Face::new(toolset, ending) }
+    pub(super) fn measured(
+        toolset: Arc<dyn Toolset>,
+        long_calls: LongCalls,
+        ending: watch::Receiver<bool>,
+        metrics: Arc<Metrics>,
+    ) -> Face {
+        Face { metrics: Some(metrics), ..Face::new(toolset, long_calls, ending) }
     }
 
     /// Serves a session that was suspended before.
@@ -216,7 +226,10 @@ impl ServerHandler for Face {
         if !known {
             request.protocol_version = ProtocolVersion::LATEST;
         }
-        self.negotiate_initialize(&request)
+        let mut answer = self.negotiate_initialize(&request)?;
+        // Revisions that begin with `initialize` have no tasks.
+        answer.capabilities.extensions = None;
+        Ok(answer)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
@@ -362,7 +375,11 @@ impl ServerHandler for Face {
         match self.toolset.about().capabilities.resources {
             None => Err(ErrorData::method_not_found::<ListResourcesRequestMethod>()),
             Some(_) if !sender::has(&context, Scope::Read) => Ok(ListResourcesResult::with_all_items(Vec::new())),
-            Some(_) => Ok(ListResourcesResult::with_all_items(self.toolset.resources())),
+            Some(_) => {
+                let mut resources = self.toolset.resources();
+                resources.retain(|resource| resource.uri != app::URI || app::is_shown_by(&context));
+                Ok(ListResourcesResult::with_all_items(resources))
+            }
         }
     }
 
@@ -447,6 +464,9 @@ impl ServerHandler for Face {
         // From 2026-07-28 on, a list must not vary.
         let may_vary = context.protocol_version().is_none_or(|version| version < ProtocolVersion::V_2026_07_28);
         let mut tools = if may_vary { self.toolset.open_tools().await } else { self.toolset.tools() };
+        if !app::is_shown_by(&context) {
+            app::hide(&mut tools);
+        }
         // A list may vary by who asks.
         tools.retain(|tool| sender::has(&context, self.toolset.scope(&tool.name)));
         Ok(ListToolsResult::with_all_items(tools))
@@ -465,12 +485,37 @@ impl ServerHandler for Face {
         let scope = self.toolset.scope(&tool);
         let answer = async {
             match sender::may_call(&context, &request.name, scope) {
-                Ok(()) => self.toolset.call(request, context).await,
+                Ok(()) => self.long_calls.call(&self.toolset, request, context, self.ending.clone()).await,
                 Err(refused) => Ok(self::refused(&refused)),
             }
         };
         let answer = self.unless_cancelled(cancelled.cancelled(), answer).await;
         self.count(&tool, &answer, begun.elapsed());
         answer
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let state = self.long_calls.state(&self.toolset, &request.task_id, &context);
+        Ok(GetTaskResult::new(self.unless_cancelled(context.ct.cancelled(), state).await?))
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.long_calls.update(&request.task_id, request.input_responses, &context)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.long_calls.cancel(&request.task_id, &context)
     }
 }

@@ -2,7 +2,8 @@
 //! tool.
 
 use portolan_core::diagnostic::{clip, closest};
-use portolan_runtime::service::{Caller, Service, ServiceError};
+use portolan_core::present::RunStatus;
+use portolan_runtime::service::{Caller, Service, ServiceError, View};
 use portolan_supervision::people::People;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -14,7 +15,7 @@ use super::{face, sender};
 use crate::http::Scope;
 
 pub(super) fn about(instructions: &str) -> ServerConfig {
-    ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tasks().build())
         .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
         .with_instructions(instructions)
 }
@@ -56,6 +57,17 @@ pub(super) fn client_may_ask(
 pub(super) fn can_ask(capabilities: &ClientCapabilities) -> bool {
     capabilities.elicitation.as_ref().is_some_and(|asks| asks.form.is_some() || asks.url.is_none())
 }
+
+/// Returns the error of a call whose checks an earlier process began, if the run still waits for them.
+pub(super) fn interrupted(view: &View) -> Option<ServiceError> {
+    let message = "the server ended while the checks of the step were performed, so nothing decides about it yet";
+    let error = ServiceError::refused("interrupted", message, "send one of the actions: it performs the checks again");
+    (view.situation.state == RunStatus::Checking).then(|| error.at(view.clone()))
+}
+
+/// What replaces the result of a call of an earlier process.
+pub(super) const RECALLED: &str =
+    "the server was started again while the call was under way: this is where the run is now";
 
 /// Returns the error of an unknown tool.
 pub(super) fn unknown<'t>(name: &str, tools: impl Iterator<Item = &'t str>) -> ServiceError {

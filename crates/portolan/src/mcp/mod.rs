@@ -3,9 +3,11 @@
 //! ```text
 //! stdio ─transport→ messages ─connection, face→ requests ─navigate | tasks | gates | graph | author→ the service
 //! ```
-//! `transport`, `connection`, `face`, `sender`, `subscriptions`, `several` and `arguments` know the protocol and no tools.
-//! `leading` and `project` have what the sets for leading agents share. Each toolset knows its own tools and little else.
+//! `transport`, `connection`, `face`, `sender`, `subscriptions`, `long_calls`, `several` and `arguments` know the protocol and no
+//! tools.
+//! `leading`, `project` and `app` have what the sets for leading agents share. Each toolset knows its own tools and little else.
 
+mod app;
 mod arguments;
 mod ask;
 mod author;
@@ -17,6 +19,7 @@ mod gateway;
 mod graph;
 mod http;
 mod leading;
+mod long_calls;
 mod navigate;
 mod progress;
 mod project;

@@ -18,6 +18,8 @@ use rmcp::service::{Peer, RequestContext};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
+use super::long_calls::LastNews;
+
 /// The most notifications in a burst.
 const BURST: usize = 100;
 /// The most notifications per second in the long run.
@@ -28,6 +30,8 @@ const A_SECOND: f64 = 50.0;
 pub(super) struct Progress {
     /// `None` if the caller wants no progress, but log messages.
     token: Option<ProgressToken>,
+    /// The call, if it may become a task: notifications end with that.
+    call: Option<Arc<LastNews>>,
     news: Arc<News>,
 }
 
@@ -112,18 +116,18 @@ impl News {
 impl Progress {
     /// Returns `None` if the caller has not asked for progress.
     pub(super) fn wanted(context: &RequestContext<RoleServer>) -> Option<Progress> {
-        context.meta.get_progress_token().map(|token| Progress { token: Some(token), news: Arc::default() })
+        context.meta.get_progress_token().map(|_| Progress::of_call(context))
     }
 
     /// Returns the notifications of a call that may have others than progress.
     pub(super) fn of_call(context: &RequestContext<RoleServer>) -> Progress {
-        Progress { token: context.meta.get_progress_token(), news: Arc::default() }
+        Progress { token: context.meta.get_progress_token(), call: call(context).cloned(), news: Arc::default() }
     }
 
     /// Returns the notifications of a call that another request continues.
     pub(super) fn continued(&self, context: &RequestContext<RoleServer>) -> Progress {
         self.news.state().over = false;
-        Progress { token: context.meta.get_progress_token(), news: Arc::clone(&self.news) }
+        Progress { news: Arc::clone(&self.news), ..Progress::of_call(context) }
     }
 
     /// Returns the observer of the run.
@@ -174,6 +178,9 @@ impl Progress {
             room = (room + now.duration_since(counted).as_secs_f64() * A_SECOND).min(BURST as f64);
             counted = now;
             let (notices, over) = self.news.take(room);
+            if self.call.as_ref().is_some_and(|call| call.is_of_task()) {
+                return;
+            }
             for notice in notices {
                 room -= 1.0;
                 if !self.notify(notice, peer).await {
@@ -236,9 +243,15 @@ pub(super) async fn run_with_progress<T, F: Future<Output = T>>(
     context: &RequestContext<RoleServer>,
     running: impl FnOnce(Listener) -> F,
 ) -> T {
+    let of_task = call(context).map(LastNews::listener).unwrap_or_default();
     // Boxed: it is in the state of every call, which is moved several times before it is first polled.
-    let Some(progress) = Progress::wanted(context) else { return Box::pin(running(Listener::default())).await };
-    progress.notify_during(Box::pin(running(progress.listener())), &context.peer).await
+    let Some(progress) = Progress::wanted(context) else { return Box::pin(running(of_task)).await };
+    progress.notify_during(Box::pin(running(progress.listener().and(of_task))), &context.peer).await
+}
+
+/// Returns the news of a call that may become a task.
+fn call(context: &RequestContext<RoleServer>) -> Option<&Arc<LastNews>> {
+    context.extensions.get()
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Several toolsets that are served together, each as it would be alone.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use portolan_core::diagnostic::list;
 use portolan_runtime::service::ServiceError;
@@ -15,7 +17,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
 use super::connection::serve_stdio;
-use super::toolset::{Answer, Completion, Manners, Messages, Text, ToolsFuture, Toolset, Work};
+use super::long_calls::{LongCalls, RecalledCall};
+use super::toolset::{Answer, Completion, Manners, Messages, Recalled, Text, ToolsFuture, Toolset, Work};
 use super::transport::Bounds;
 use crate::http::Scope;
 
@@ -44,17 +47,17 @@ impl ServedTools {
     }
 }
 
-/// Serves the client at standard input and output until it leaves or a signal arrives.
+/// Serves the client of a project at standard input and output until it leaves or a signal arrives.
 ///
 /// # Errors
 /// Two sets have a tool of the same name, or the client cannot be served.
-pub(crate) fn serve(mut sets: Vec<ServedTools>) -> anyhow::Result<()> {
+pub(crate) fn serve(project: &Path, mut sets: Vec<ServedTools>) -> anyhow::Result<()> {
     let runtime = runtime(sets.iter().map(|set| set.workers).max().unwrap_or_default())?;
     sets.iter_mut().filter_map(|set| set.beforehand.take()).for_each(|work| runtime.block_on(work));
     sets.iter_mut().filter_map(|set| set.meanwhile.take()).for_each(|work| drop(runtime.spawn(work)));
     let afterwards: Vec<Work> = sets.iter_mut().filter_map(|set| set.afterwards.take()).collect();
     let toolset = combined(sets.into_iter().map(|set| set.toolset).collect())?;
-    serve_stdio(runtime, toolset, async {
+    serve_stdio(runtime, toolset, LongCalls::of(project), async {
         for work in afterwards {
             work.await;
         }
@@ -126,6 +129,7 @@ impl Toolset for Several {
         }
         capabilities.logging = each.iter().find_map(|set| set.logging.clone());
         capabilities.completions = each.iter().find_map(|set| set.completions.clone());
+        capabilities.extensions = each.iter().find_map(|set| set.extensions.clone());
         let texts: Vec<String> = self.sets.iter().filter_map(|set| set.about().instructions).collect();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("portolan", env!("CARGO_PKG_VERSION")))
@@ -232,6 +236,14 @@ impl Toolset for Several {
 
     fn scope(&self, tool: &str) -> Scope {
         self.with(tool).scope(tool)
+    }
+
+    fn patience(&self, tool: &str) -> Option<Duration> {
+        self.with(tool).patience(tool)
+    }
+
+    fn recall<'a>(&'a self, call: &'a RecalledCall, context: &'a RequestContext<RoleServer>) -> Recalled<'a> {
+        self.with(&call.tool).recall(call, context)
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

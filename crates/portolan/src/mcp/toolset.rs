@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use portolan_runtime::service::ServiceError;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompletionInfo, GetPromptRequestParams,
-    GetPromptResponse, Prompt, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompletionInfo,
+    GetPromptRequestParams, GetPromptResponse, Prompt, ReadResourceResult, Resource, ResourceContents,
+    ResourceTemplate, ServerConfig, Tool,
 };
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 use tokio::sync::watch;
 
+use super::long_calls::RecalledCall;
 use super::project::Project;
 use super::transport::Bounds;
 use crate::http::Scope;
@@ -30,6 +32,9 @@ pub(super) type ToolsFuture<'a> = Pin<Box<dyn Future<Output = Vec<Tool>> + Send 
 
 /// The future values that complete an argument, at most as many as the specification allows.
 pub(super) type Completion<'a> = Pin<Box<dyn Future<Output = CompletionInfo> + Send + 'a>>;
+
+/// The future answer for a call of an earlier process. `None` if the toolset knows no answer.
+pub(super) type Recalled<'a> = Pin<Box<dyn Future<Output = Option<CallToolResult>> + Send + 'a>>;
 
 /// A future without a result.
 pub(super) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -145,6 +150,17 @@ pub(super) trait Toolset: Send + Sync {
     /// Returns the work of a session beside its calls. It is dropped when the session ends.
     fn beside(&self, _peer: Peer<RoleServer>) -> Option<Work> {
         None
+    }
+
+    /// Returns how long a call of a tool may take before it becomes a task, for clients that take tasks. `None` if it
+    /// never does.
+    fn patience(&self, _tool: &str) -> Option<Duration> {
+        None
+    }
+
+    /// Returns where the run is that an earlier process moved, in place of the lost result of its call.
+    fn recall<'a>(&'a self, _call: &'a RecalledCall, _context: &'a RequestContext<RoleServer>) -> Recalled<'a> {
+        Box::pin(async { None })
     }
 
     /// Calls a tool. Dropping the future cancels the call and its work.

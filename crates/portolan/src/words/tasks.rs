@@ -58,6 +58,11 @@ pub(crate) fn short_headline(situation: &Situation) -> String {
     headed(situation, &question_alone(situation))
 }
 
+/// Returns the question for a reader who is shown everything else apart.
+pub(crate) fn bare_question(situation: &Situation) -> String {
+    question_alone(situation)
+}
+
 fn headed(situation: &Situation, question: &str) -> String {
     let position = &situation.position;
     let about = format!("{} · {}", position.workflow, position.step_name);

@@ -18,6 +18,7 @@ struct Client<'s> {
     served: &'s Served,
     token: String,
     asks: bool,
+    takes_tasks: bool,
 }
 
 impl Client<'_> {
@@ -40,7 +41,10 @@ impl Client<'_> {
 
     /// Sends a request as a client of 2026-07-28.
     fn asked(&self, method: &str, name: Option<&str>, mut params: Value) -> Answer {
-        let capabilities = if self.asks { json!({ "elicitation": { "form": {} } }) } else { json!({}) };
+        let mut capabilities = if self.asks { json!({ "elicitation": { "form": {} } }) } else { json!({}) };
+        if self.takes_tasks {
+            capabilities["extensions"] = json!({ "io.modelcontextprotocol/tasks": {} });
+        }
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
@@ -86,7 +90,7 @@ fn served(project: &Project, arguments: &[&str]) -> Served {
 }
 
 fn client<'s>(served: &'s Served, token: &str) -> Client<'s> {
-    Client { served, token: token.to_owned(), asks: false }
+    Client { served, token: token.to_owned(), asks: false, takes_tasks: false }
 }
 
 #[test]
@@ -499,6 +503,47 @@ fn other_names_are_admitted_if_they_are_named() {
         other.example.org: 421 other_host
     "#]]
     .assert_eq(&all);
+}
+
+#[test]
+fn a_task_is_its_clients_alone() {
+    let project = Project::small();
+    let command = json!(["sh", "-c", "exec cat gate"]);
+    let flow = json!({
+        "nodes": {
+            "start": { "type": "start" },
+            "work": { "type": "task", "accept": [{ "id": "waits", "run": command }] },
+            "done": { "type": "end", "result": "success" },
+        },
+        "edges": [{ "from": "start", "to": "work" }, { "from": "work", "to": "done" }],
+    });
+    project.write(".flow/workflows/slow.json", flow.to_string());
+    project.says("trust .flow/workflows/slow.json");
+    let gate = crate::fifo::Fifo::at(&project.path().join("gate"));
+    let tokens = ["ada", "ben"].map(|name| issue(&project, name, "navigate"));
+    let served = served(&project, &["--toolset", "tasks"]);
+    let [ada, ben] = [&tokens[0], &tokens[1]].map(|token| Client { takes_tasks: true, ..client(&served, token) });
+    let mut now = ada.call("Init", &json!({ "workflowType": "slow" }))["structuredContent"].clone();
+    let mut task = Value::Null;
+    while task.is_null() {
+        let action = &now["actions"]["required"][0];
+        let result = ada.call(action["tool"].as_str().expect("a tool"), &action["arguments"]);
+        (now, task) = (result["structuredContent"].clone(), result["taskId"].clone());
+    }
+    let id = task.as_str().expect("an id");
+    let asked = |client: &Client<'_>, method: &str| {
+        client.asked(method, Some(id), json!({ "taskId": id, "inputResponses": {} })).json()
+    };
+    for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+        assert_eq!(asked(&ben, method)["error"]["code"], -32_602, "{method}");
+    }
+    assert_eq!(asked(&ada, "tasks/get")["result"]["status"], "working");
+    gate.release();
+    let mut state = asked(&ada, "tasks/get")["result"].clone();
+    while state["status"] == "working" {
+        state = asked(&ada, "tasks/get")["result"].clone();
+    }
+    assert_eq!(state["result"]["structuredContent"]["terminal"], "success", "{state:#}");
 }
 
 #[test]

@@ -91,8 +91,14 @@ fn a_run_of_one_machine_is_seen_and_ended_on_another() {
     for server in Shared::all() {
         let (here, there) = server.machines();
         let run = here.begins();
-        let listed = there.says("runs list");
-        assert!(listed.contains(&run) && listed.contains("working  small  verify"), "{listed}");
+        let begun = Instant::now();
+        let is_shown = |listed: &str| listed.contains(&run) && listed.contains("working  small  verify");
+        let mut listed = there.says("runs list");
+        // Restate's lists follow the moves of others within a second.
+        while !is_shown(&listed) && begun.elapsed() < Duration::from_secs(30) {
+            listed = there.says("runs list");
+        }
+        assert!(is_shown(&listed), "{listed}");
         let shown = there.says(&format!("runs show {run}"));
         assert!(shown.contains("Is it right?"), "{shown}");
         let cancelled = there.says(&format!("runs cancel {run} --reason done"));

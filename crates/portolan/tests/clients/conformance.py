@@ -3,7 +3,8 @@
     python3 crates/portolan/tests/clients/conformance.py target/debug/portolan
 
 The suite calls tools, prompts and resources by names of its own: `portolan serve --conformance` has them, behind the
-product's transport and dispatch. All required scenarios of two revisions must pass, without expected failures. As a client,
+product's transport and dispatch. All required scenarios of two revisions must pass, and those of the extension for tasks,
+which the suite does not require, without expected failures. As a client,
 `portolan gate` stands before the suite's servers (`conformance_client.py`). The Inspector lists the product's own tools
 strictly, over HTTP and standard input and output, in both eras.
 
@@ -35,6 +36,12 @@ CLIENT_SCENARIOS = {
         "elicitation-sep1034-client-defaults",
     ],
 }  # fmt: skip
+# The server scenarios of the extension for tasks. The suite skips the one about notifications itself.
+TASK_SCENARIOS = [
+    "tasks-lifecycle", "tasks-capability-negotiation", "tasks-wire-fields", "tasks-request-state-removal",
+    "tasks-mrtr-input", "tasks-request-headers", "tasks-dispatch-and-envelope", "tasks-required-task-error",
+    "tasks-mrtr-composition",
+]  # fmt: skip
 MOST_SECONDS = 300
 
 
@@ -84,6 +91,22 @@ def suite(programs, program, project, environment):
             total = re.findall(r"^Total: .*$", done.stdout, re.M)
             assert done.returncode == 0, "\n".join([*total, *failures(results)]) or done.stdout + done.stderr
             print(f"conformance {revision}: every required scenario passes ({total[-1]}, extensions included)")
+        tasks(programs, project, environment, address)
+
+
+def tasks(programs, project, environment, address):
+    passed = 0
+    for scenario in TASK_SCENARIOS:
+        results = project / f"results-{scenario}"
+        words = [programs / "conformance", "server", "--url", address, "--scenario", scenario, "-o", results]
+        # Scenarios of extensions belong to no revision, and run only by force.
+        done = run([*words, "--spec-version", "2026-07-28", "--force"], project, environment)
+        total = re.findall(r"^Passed: (\d+)/(\d+), 0 failed, 0 warnings$", done.stdout, re.M)
+        assert done.returncode == 0 and total and total[0][0] == total[0][1] != "0", (
+            "\n".join([scenario, *failures(results)]) or done.stdout + done.stderr
+        )
+        passed += int(total[0][0])
+    print(f"conformance, tasks: {len(TASK_SCENARIOS)} scenarios pass ({passed} checks)")
 
 
 def client(programs, program, project, environment):

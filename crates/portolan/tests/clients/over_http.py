@@ -1,12 +1,14 @@
-"""Leads a workflow over HTTP with other people's clients: the TypeScript SDK and LangChain's adapter.
+"""Leads a workflow over HTTP with other people's clients: the TypeScript SDK, its package for tasks, and LangChain's adapter.
 
     python3 crates/portolan/tests/clients/over_http.py target/debug/portolan
 
-Each walks `quick-task`, without its checks, to `success`, by sending back what is offered. A client that cannot be installed is
+Each walks a workflow to `success`, by sending back what is offered: `quick-task` without its checks, and the one with tasks a
+step whose check takes longer than a call. A client that cannot be installed is
 named as not checked. Exit code 0: all that could be installed went well; 1: one did not, and it says what.
 """
 
 import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -19,6 +21,7 @@ from believed import believe
 
 HERE = Path(__file__).resolve().parent / "over_http"
 TYPESCRIPT = "@modelcontextprotocol/client@2.4.0"
+TASKS = "@modelcontextprotocol/ext-tasks@0.2.2"
 LANGCHAIN = "langchain-mcp-adapters==0.3.2"
 
 
@@ -29,17 +32,39 @@ def installed(words, folder, name):
     return done.returncode == 0
 
 
-def typescript(folder):
+def node(folder, name, *packages):
     if not shutil.which("npm"):
-        print("NOT CHECKED: the TypeScript SDK, because there is no npm here")
+        print(f"NOT CHECKED: {packages[-1]}, because there is no npm here")
         return None
     (folder / "package.json").write_text('{"private": true}')
-    words = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", TYPESCRIPT]
-    if not installed(words, folder, TYPESCRIPT):
+    words = ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", *packages]
+    if not installed(words, folder, packages[-1]):
         return None
-    script = folder / "walk.mjs"  # node looks for packages beside the script
-    shutil.copy(HERE / "walk.mjs", script)
+    script = folder / name  # node looks for packages beside the script
+    shutil.copy(HERE / name, script)
     return ["node", str(script)]
+
+
+def typescript(folder):
+    return node(folder, "walk.mjs", TYPESCRIPT)
+
+
+def typescript_tasks(folder):
+    return node(folder, "tasks.mjs", TYPESCRIPT, TASKS)
+
+
+def slow(program, project):
+    """Adds a workflow with a step whose check takes longer than a call, which a person has trusted."""
+    nodes = {
+        "start": {"type": "start"},
+        "work": {"type": "task", "accept": [{"id": "slow", "run": ["sleep", "5"]}]},
+        "done": {"type": "end", "result": "success"},
+    }
+    edges = [{"from": "start", "to": "work"}, {"from": "work", "to": "done"}]
+    file = project / ".flow/workflows/slow.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"nodes": nodes, "edges": edges}))
+    subprocess.run([program, "trust", str(file)], cwd=project, check=True, capture_output=True)
 
 
 def langchain(folder):
@@ -65,7 +90,7 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     program = str(Path(sys.argv[1]).resolve())
-    for client in [typescript, langchain]:
+    for client in [typescript, typescript_tasks, langchain]:
         with tempfile.TemporaryDirectory() as folder:
             folder = Path(folder).resolve()
             project = folder / "project"
@@ -76,6 +101,7 @@ def main():
             environment = {**os.environ, "PORTOLAN_DATA_DIR": str(folder / "person")}
             os.environ["PORTOLAN_DATA_DIR"] = environment["PORTOLAN_DATA_DIR"]
             believe(program, project, "quick-task")
+            slow(program, project)
             with serving(program, project, environment) as (address, token):
                 done = subprocess.run(
                     [*command, address, token], cwd=project, stdin=subprocess.DEVNULL, capture_output=True, text=True,

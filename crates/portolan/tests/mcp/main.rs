@@ -6,6 +6,7 @@
 #![cfg(unix)]
 
 mod adversary;
+mod app;
 mod author;
 mod crash;
 mod endings;
@@ -16,6 +17,7 @@ mod gateway_offers;
 mod gateway_questions;
 mod graph;
 mod hostile;
+mod long_calls;
 mod navigate;
 mod offers;
 #[path = "../../../portolan-runtime/tests/common/pair.rs"]

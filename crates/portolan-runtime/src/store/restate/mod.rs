@@ -38,10 +38,11 @@ use tokio::sync::watch;
 /// Dropping the store waits for the requested writes.
 pub struct RestateStore {
     shared: Arc<SharedState>,
+    /// The number of changes that this process has noticed, once somebody waits for them. It is dropped before the thread,
+    /// which would otherwise wait for the task that looks for changes.
+    news: OnceLock<watch::Receiver<u64>>,
     /// Started by the first request.
     thread: OnceLock<Result<Thread, StoreError>>,
-    /// The number of changes that this process has noticed, once somebody waits for them.
-    news: OnceLock<watch::Receiver<u64>>,
     term: Duration,
 }
 
@@ -90,7 +91,7 @@ impl RestateStore {
         RestateStore { term, ..self }
     }
 
-    /// Completes when lists show everything that this store has written.
+    /// Completes when lists show everything that this store has written, or after two seconds if Restate is far behind.
     ///
     /// [`list`](Store::list), [`page`](Store::page) and [`status`](Store::status) wait for it by themselves. It is for
     /// those who look with another store.

@@ -182,6 +182,19 @@ async fn a_server_that_crashes_and_returns_loses_and_doubles_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_is_dropped_leaves_nothing_running() {
+    let Some(server) = Restate::start() else { return };
+    let store = store(&server, "shop");
+    let mut mark = None;
+    store.changed(&mut mark).await.expect("at once");
+    create(&*store, &Sample::opened("mend the door")).await;
+    store.changed(&mut mark).await.expect("it is noticed");
+    let shared = Arc::downgrade(&store.shared);
+    drop(Arc::into_inner(store).expect("nobody else has it"));
+    assert!(shared.upgrade().is_none(), "a task still uses it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn whoever_lost_the_lease_writes_nothing() {
     let Some(server) = Restate::start() else { return };
     let sample = Sample::opened("mend the door");
@@ -216,17 +229,76 @@ async fn a_run_with_secrets_is_sealed_and_stays_so() {
     assert!(matches!(plain, StoreError::Corrupt(_)), "{plain:?}");
 }
 
+/// Returns what a person reads about the fault of a request.
+async fn fault(store: &RestateStore) -> String {
+    let error = store_error(store.list(ListFilter::default()).await.expect_err("it cannot be used"));
+    format!("{}: {}; {}", error.code, error.message, error.help)
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn faults_of_the_connection_say_what_to_do() {
+async fn a_server_that_is_gone_or_does_not_know_the_objects_is_named() {
     let Some(mut server) = Restate::start() else { return };
-    let fault = async |store: &RestateStore| {
-        let error = store_error(store.list(ListFilter::default()).await.expect_err("it cannot be used"));
-        format!("{}: {}; {}", error.code, error.message, error.help)
-    };
     let shop = store(&server, "shop");
+    server.forget_objects();
+    let unknown = fault(&shop).await;
+    assert!(
+        unknown.contains("does not know the objects of Portolan (") && unknown.contains("PortolanIndex"),
+        "{unknown}"
+    );
+    assert!(
+        unknown.ends_with("start `portolan-restate`, and register it with `restate deployments register`"),
+        "{unknown}"
+    );
     server.crash(0);
-    let told = fault(&shop).await;
-    assert!(told.starts_with("store_unavailable: `restate://127.0.0.1:"), "{told}");
-    assert!(told.contains("does not answer (Connection refused"), "{told}");
-    assert!(told.ends_with("start Restate and `portolan-restate`, or correct the address, then try again"), "{told}");
+    let gone = fault(&shop).await;
+    assert!(gone.starts_with("store_unavailable: `restate://127.0.0.1:"), "{gone}");
+    assert!(gone.contains("does not answer (Connection refused"), "{gone}");
+    assert!(gone.ends_with("start Restate and `portolan-restate`, or correct the address, then try again"), "{gone}");
+}
+
+/// Answers each connection with one of these, and then with the last one.
+fn answering(answers: &'static [&'static str]) -> RestateAddress {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("restate://{}/shop", listener.local_addr().expect("it has one"));
+    std::thread::spawn(move || {
+        for (mut stream, place) in listener.incoming().flatten().zip(0..) {
+            let head = BufReader::new(stream.try_clone().expect("a socket")).lines().map_while(Result::ok);
+            let head: Vec<String> = head.take_while(|line| !line.is_empty()).collect();
+            let is_allowed = head.iter().any(|line| line.eq_ignore_ascii_case("authorization: bearer hush"));
+            let answer = answers.get(place).or(answers.last()).expect("there is one");
+            let answer = if answer.starts_with("401") && is_allowed { "200 OK\r\n\r\n" } else { answer };
+            let _gone = write!(stream, "HTTP/1.1 {answer}");
+        }
+    });
+    address.parse().expect("an address")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_refuses_is_said_with_what_to_do() {
+    let keys = tempfile::tempdir().expect("a folder");
+    let store = |address: RestateAddress| RestateStore::at(address, Keyring::in_folder(keys.path()));
+    let mut told = String::new();
+    for answers in [
+        &["401 Unauthorized\r\n\r\n"][..],
+        &["413 Payload Too Large\r\ncontent-type: application/json\r\n\r\n{\"message\": \"too much\\nat once\"}"],
+        &["500 Internal Server Error\r\n\r\n{\"message\": \"the handler failed\"}"],
+        &["200 OK\r\n\r\n{"],
+        &["503 Service Unavailable\r\n\r\n", "429 Too Many Requests\r\n\r\n", "404 Not Found\r\n\r\n"],
+        &["302 Found\r\nlocation: http://127.0.0.1:1/\r\n\r\n"],
+    ] {
+        let address = answering(answers);
+        let fault = fault(&store(address.clone())).await;
+        told += &format!("{}\n", fault.replace(&address.to_string(), "STORE"));
+    }
+    expect_test::expect![[r#"
+        store_unavailable: `STORE` refuses the request (status 401 Unauthorized); put a valid token into `RESTATE_AUTH_TOKEN`
+        too_large: `STORE` does not store so much at once (too much); raise the limit of messages in Restate's configuration, or keep large data in files
+        store_unavailable: `STORE` failed (the handler failed); look into the logs of Restate and of `portolan-restate`
+        store_corrupt: the answer of `PortolanIndex` at `STORE` cannot be read (invalid type; map, expected a sequence at line 1 column 0): use the `portolan-restate` of this release
+        store_unavailable: `STORE` does not know the objects of Portolan (status 404 Not Found); start `portolan-restate`, and register it with `restate deployments register`
+        store_unavailable: `STORE` failed (status 302 Found); look into the logs of Restate and of `portolan-restate`
+    "#]].assert_eq(&told);
+    let address = answering(&["401 Unauthorized\r\n\r\n"]).with_token(Some("hush".to_owned()));
+    store(address).keep_definition(&Digest::of("{}"), &"{}".into()).await.expect("the token is sent");
 }

@@ -8,8 +8,10 @@
 mod content;
 mod dialogs;
 mod inputs;
+mod long;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -39,15 +41,20 @@ struct Fixtures {
 
 impl Toolset for Fixtures {
     fn about(&self) -> ServerConfig {
-        let mut capabilities =
-            ServerCapabilities::builder().enable_tools().enable_prompts().enable_completions().enable_logging().build();
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_prompts()
+            .enable_completions()
+            .enable_logging()
+            .enable_tasks()
+            .build();
         capabilities.resources = Some(face::resources());
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("portolan-conformance", env!("CARGO_PKG_VERSION")))
     }
 
     fn tools(&self) -> Vec<Tool> {
-        let names = content::TOOLS.iter().chain(dialogs::TOOLS).chain(inputs::TOOLS);
+        let names = content::TOOLS.iter().chain(dialogs::TOOLS).chain(inputs::TOOLS).chain(long::TOOLS);
         let mut tools: Vec<Tool> = names.map(|(name, about)| tool(name, about, json!({ "type": "object" }))).collect();
         tools.extend(content::tools_with_schemas());
         tools
@@ -93,6 +100,10 @@ impl Toolset for Fixtures {
         Scope::Run
     }
 
+    fn patience(&self, tool: &str) -> Option<Duration> {
+        long::is_long(tool).then_some(Duration::ZERO)
+    }
+
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {
         Box::pin(async move {
             if let Some(answer) = content::call(&request, &context).await {
@@ -100,6 +111,9 @@ impl Toolset for Fixtures {
             }
             if let Some(answer) = dialogs::call(&request, &context).await {
                 return answer.map(Into::into);
+            }
+            if let Some(answer) = long::call(&request, &context).await {
+                return answer;
             }
             match inputs::call(&self.states, &request, &context) {
                 Some(answer) => answer,

@@ -9,6 +9,7 @@ mod questions;
 mod schemas;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use portolan_core::diagnostic::clip;
 use portolan_runtime::service::{Caller, FlowState, Override, Service, ServiceError, Tick};
@@ -23,6 +24,7 @@ use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, AskResult, PendingQuestions, Question};
 use super::face::{self, result};
 use super::leading;
+use super::long_calls::PATIENCE;
 use super::progress::run_with_progress;
 use super::several::ServedTools;
 use super::toolset::{self, Answer, Text, Toolset, Work};
@@ -220,6 +222,10 @@ impl Toolset for Server {
 
     fn scope(&self, tool: &str) -> Scope {
         leading::scope(&self.tools, tool)
+    }
+
+    fn patience(&self, _tool: &str) -> Option<Duration> {
+        Some(PATIENCE)
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

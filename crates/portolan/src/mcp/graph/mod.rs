@@ -26,6 +26,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
+use super::long_calls::PATIENCE;
 use super::progress::Progress;
 use super::sender;
 use super::several::ServedTools;
@@ -189,7 +190,8 @@ impl Toolset for Server {
             _ => Implementation::new(face.name, face.version),
         };
         server.title = face.title;
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_tool_list_changed().enable_tasks().build();
         let mut about = ServerConfig::new(capabilities).with_server_info(server);
         about.instructions = face.instructions;
         about
@@ -205,6 +207,10 @@ impl Toolset for Server {
 
     fn scope(&self, _tool: &str) -> Scope {
         Scope::Run
+    }
+
+    fn patience(&self, _tool: &str) -> Option<Duration> {
+        Some(PATIENCE)
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use super::suspension::{MakeFace, SessionTable};
 use super::{Metrics, NamedTools, PATH};
 use crate::mcp::face::Face;
+use crate::mcp::long_calls::LongCalls;
 use crate::mcp::several::combined;
 use crate::mcp::toolset::{Toolset, Work};
 use crate::mcp::transport::Bounds;
@@ -63,14 +64,17 @@ impl Opener {
         let all = combined(sets.into_iter().map(|set| set.tools.toolset).collect())?;
         let bounds = all.manners().bounds;
         toolsets.push((PATH.to_owned(), all));
-        let endpoints = toolsets.into_iter().map(|(path, toolset)| (path, self.endpoint(toolset))).collect();
+        // A task is known at all paths of its project.
+        let long_calls = LongCalls::of(service.project());
+        let endpoints =
+            toolsets.into_iter().map(|(path, toolset)| (path, self.endpoint(toolset, long_calls.clone()))).collect();
         Ok(OpenProject { service, bounds, endpoints, _meanwhile: meanwhile, afterwards })
     }
 
-    fn endpoint(&self, toolset: Arc<dyn Toolset>) -> Endpoint {
+    fn endpoint(&self, toolset: Arc<dyn Toolset>, long_calls: LongCalls) -> Endpoint {
         let (ending, metrics) = (self.ending.clone(), Arc::clone(&self.metrics));
         let face: MakeFace = Arc::new(move |is_restored| {
-            let face = Face::measured(Arc::clone(&toolset), ending.clone(), Arc::clone(&metrics));
+            let face = Face::measured(Arc::clone(&toolset), long_calls.clone(), ending.clone(), Arc::clone(&metrics));
             if is_restored { face.restored() } else { face }
         });
         let table = Arc::new(SessionTable::new(Arc::clone(&face), self.config.clone()));

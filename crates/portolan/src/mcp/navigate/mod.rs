@@ -7,6 +7,7 @@ mod calls;
 mod schemas;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use portolan_runtime::service::{Act, Request, Service, ServiceError};
 use rmcp::RoleServer;
@@ -14,13 +15,15 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
 use rmcp::service::RequestContext;
 use serde_json::json;
 
+use super::app::Names;
 use super::arguments::Arguments;
 use super::ask::{self, Answer as Said, AskResult, PendingQuestions, Question};
 use super::leading;
+use super::long_calls::{PATIENCE, RecalledCall, RunName};
 use super::progress::act as act_told;
 use super::project::{Call, Project, Wording};
 use super::several::ServedTools;
-use super::toolset::{Answer, Toolset};
+use super::toolset::{Answer, Recalled, Toolset};
 use crate::http::Scope;
 
 #[cfg(test)]
@@ -51,6 +54,9 @@ fn begin(workflow: &str, task: Option<&str>) -> Call {
     ("start_workflow", arguments)
 }
 
+/// The tools of the page that shows a run.
+const PAGE: Names = Names { show: "show_run", answer: "answer_run", look: "get_position" };
+
 /// The user of the tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Profile {
@@ -64,7 +70,7 @@ pub(crate) enum Profile {
 /// Returns the tools that lead an agent.
 pub(crate) fn serving(service: Arc<Service>, profile: Profile) -> ServedTools {
     ServedTools::alone(Arc::new(Server {
-        project: Project::new(Arc::clone(&service), WORDING, profile == Profile::Author),
+        project: Project::new(Arc::clone(&service), WORDING, PAGE, profile == Profile::Author),
         service,
         profile,
         tools: schemas::tools(profile),
@@ -86,6 +92,9 @@ impl Server {
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ServiceError> {
+        if let Some(answer) = self.project.app().call(request, context).await {
+            return Ok(answer);
+        }
         let arguments = Arguments::new(request.arguments.clone());
         let caller = leading::caller(&self.service, context);
         let (wanted, act) = match request.name.as_ref() {
@@ -120,7 +129,7 @@ impl Server {
     /// typo.
     fn unknown(&self, name: &str) -> ServiceError {
         let names = self.tools.iter().map(|tool| tool.name.as_ref());
-        leading::unknown(name, names.filter(|known| *known != "end_workflow"))
+        leading::unknown(name, names.filter(|known| *known != "end_workflow" && !PAGE.has(known)))
     }
 
     /// Asks the person by the client, if only a person may answer and the client can ask.
@@ -179,6 +188,24 @@ impl Toolset for Server {
 
     fn scope(&self, tool: &str) -> Scope {
         leading::scope(&self.tools, tool)
+    }
+
+    fn patience(&self, tool: &str) -> Option<Duration> {
+        // The page reads results, and its client need not know tasks of calls that are not its own.
+        (!PAGE.has(tool)).then_some(PATIENCE)
+    }
+
+    fn recall<'a>(&'a self, call: &'a RecalledCall, context: &'a RequestContext<RoleServer>) -> Recalled<'a> {
+        Box::pin(async move {
+            let RunName::Handle(run) = &call.run else { return None };
+            let caller = leading::caller(&self.service, context);
+            let mut view = self.service.view(&Request::led(run.as_str()), &caller).await.ok()?;
+            if let Some(error) = leading::interrupted(&view) {
+                return Some(answers::refused(&error));
+            }
+            view.notes.push(leading::RECALLED.to_owned());
+            Some(answers::led(&view))
+        })
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

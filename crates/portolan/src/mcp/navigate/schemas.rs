@@ -3,15 +3,16 @@
 use rmcp::model::Tool;
 use serde_json::{Value, json};
 
-use super::Profile;
+use super::{PAGE, Profile};
+use crate::mcp::app::{self, shown};
 use crate::mcp::schema::{action, actions, hints, properties, text, texts, tool};
 
 /// Returns the tools, in the order in which they are listed.
 pub(crate) fn tools(profile: Profile) -> Vec<Tool> {
     let mut tools = vec![
         list_workflows(),
-        start_workflow(),
-        get_position(),
+        shown(start_workflow()),
+        shown(get_position()),
         complete_step(),
         respond_to_checkpoint(),
         raise_checkpoint(),
@@ -20,6 +21,7 @@ pub(crate) fn tools(profile: Profile) -> Vec<Tool> {
     if profile == Profile::Author {
         tools.push(get_workflow());
     }
+    tools.extend(app::tools(PAGE));
     tools
 }
 

@@ -16,7 +16,7 @@ use rmcp::service::RequestContext;
 use tokio::sync::watch;
 
 use super::Project;
-use crate::mcp::leading;
+use crate::mcp::{app, leading};
 
 const WORKFLOWS: &str = "portolan://workflows/";
 const RUNS: &str = "portolan://runs/";
@@ -34,10 +34,12 @@ struct TypedText {
 }
 
 impl Project {
-    /// Returns the resources that have an address of their own: the workflows, if definitions can be read.
+    /// Returns the resources that have an address of their own: the page of a run, for clients that show pages, and the
+    /// workflows, if definitions can be read.
     pub(in crate::mcp) fn resources(&self) -> Vec<Resource> {
+        let page = app::resource();
         if !self.shows_definitions {
-            return Vec::new();
+            return vec![page];
         }
         let lines = self.service.library().overview().into_iter().filter(|line| line.fault.is_none());
         let both = lines.flat_map(|line| {
@@ -51,7 +53,7 @@ impl Project {
             let diagram = diagram.with_title(format!("{title}: diagram")).with_mime_type("text/vnd.mermaid");
             [definition, diagram]
         });
-        both.collect()
+        std::iter::once(page).chain(both).collect()
     }
 
     /// Returns the forms of the addresses.
@@ -80,6 +82,9 @@ impl Project {
         uri: &str,
         context: &RequestContext<RoleServer>,
     ) -> Option<Result<ResourceContents, ServiceError>> {
+        if uri == app::URI {
+            return app::is_shown_by(context).then(|| Ok(app::contents()));
+        }
         if let Some(rest) = uri.strip_prefix(WORKFLOWS).filter(|_| self.shows_definitions) {
             return match rest.strip_suffix(DIAGRAM) {
                 Some(id) => known(uri, self.diagram(&decoded(id)?)),

@@ -7,19 +7,22 @@ mod schemas;
 mod select;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use portolan_runtime::service::{Service, ServiceError};
+use portolan_runtime::service::{Request, Service, ServiceError};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ServerConfig, Tool};
 use rmcp::service::RequestContext;
 use serde_json::json;
 
+use super::app::Names;
 use super::arguments::Arguments;
 use super::ask;
 use super::leading;
+use super::long_calls::{PATIENCE, RecalledCall};
 use super::project::{Call, Project, Wording};
 use super::several::ServedTools;
-use super::toolset::{Answer, Toolset};
+use super::toolset::{Answer, Recalled, Toolset};
 use crate::http::Scope;
 
 #[cfg(test)]
@@ -56,6 +59,9 @@ fn begin(workflow: &str, task: Option<&str>) -> Call {
     ("Init", arguments)
 }
 
+/// The tools of the page that shows a run.
+const PAGE: Names = Names { show: "ShowRun", answer: "AnswerRun", look: "Current" };
+
 /// The tool that shows a whole workflow.
 const DRAWING: &str = "Diagram";
 
@@ -71,7 +77,7 @@ impl Server {
     fn new(service: Arc<Service>, draws: bool) -> Server {
         let mut tools = schemas::tools();
         tools.retain(|tool| draws || tool.name != DRAWING);
-        let project = Project::new(Arc::clone(&service), WORDING, draws);
+        let project = Project::new(Arc::clone(&service), WORDING, PAGE, draws);
         Server { service, project, tools, asked: ask::PendingQuestions::default() }
     }
 
@@ -80,10 +86,14 @@ impl Server {
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ServiceError> {
+        if let Some(answer) = self.project.app().call(request, context).await {
+            return Ok(answer);
+        }
         let arguments = Arguments::new(request.arguments.clone());
         let caller = leading::caller(&self.service, context);
-        if !self.tools.iter().any(|tool| tool.name == request.name) {
-            return Err(leading::unknown(&request.name, self.tools.iter().map(|tool| tool.name.as_ref())));
+        let names = self.tools.iter().map(|tool| tool.name.as_ref()).filter(|name| !PAGE.has(name));
+        if !names.clone().any(|name| name == request.name) {
+            return Err(leading::unknown(&request.name, names));
         }
         let value = match request.name.as_ref() {
             "Init" => navigate::init(&self.service, arguments, &caller).await?,
@@ -124,6 +134,24 @@ impl Toolset for Server {
             "CopyWorkflows" | "CopyAgents" | "LoadWorkflows" => Scope::Author,
             _ => leading::scope(&self.tools, tool),
         }
+    }
+
+    fn patience(&self, tool: &str) -> Option<Duration> {
+        // The page reads results, and its client need not know tasks of calls that are not its own.
+        (!PAGE.has(tool)).then_some(PATIENCE)
+    }
+
+    fn recall<'a>(&'a self, call: &'a RecalledCall, context: &'a RequestContext<RoleServer>) -> Recalled<'a> {
+        Box::pin(async move {
+            let caller = leading::caller(&self.service, context);
+            let mut view = self.service.view(&Request::of(call.run.address()), &caller).await.ok()?;
+            if let Some(error) = leading::interrupted(&view) {
+                let request = CallToolRequestParams::new(call.tool.clone());
+                return Some(answers::failure(&request, &error, None));
+            }
+            view.notes.push(leading::RECALLED.to_owned());
+            Some(answers::success(answers::navigation(&view)))
+        })
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

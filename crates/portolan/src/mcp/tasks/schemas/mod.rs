@@ -5,14 +5,16 @@ mod outputs;
 use rmcp::model::Tool;
 use serde_json::{Value, json};
 
+use super::PAGE;
+use crate::mcp::app::{self, shown};
 use crate::mcp::schema::{hints, properties, text, texts, tool};
 
 /// Returns the tools.
 pub(crate) fn tools() -> Vec<Tool> {
-    vec![
+    let own = vec![
         init(),
-        start(),
-        current(),
+        shown(start()),
+        shown(current()),
         next(),
         list_workflows(),
         select_workflow(),
@@ -21,7 +23,8 @@ pub(crate) fn tools() -> Vec<Tool> {
         copy_agents(),
         load_workflows(),
         list_catalog(),
-    ]
+    ];
+    own.into_iter().chain(app::tools(PAGE)).collect()
 }
 
 fn init() -> Tool {
