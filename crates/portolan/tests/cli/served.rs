@@ -1,6 +1,6 @@
 //! A server of this program that listens on this machine, and requests to it, byte by byte.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -70,10 +70,21 @@ impl Served {
 
     /// The same at one of the addresses of this machine.
     pub(crate) fn sent_to(&self, address: IpAddr, request: &str) -> Answer {
-        let mut stream = self.connect_to(address);
-        stream.write_all(request.as_bytes()).expect("it listens");
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).expect("it answers");
+        let bytes = loop {
+            let mut stream = self.connect_to(address);
+            let written = stream.write_all(request.as_bytes());
+            let mut bytes = Vec::new();
+            let read = stream.read_to_end(&mut bytes);
+            // A server that refuses a request by its head closes the connection before it has read the rest. The system may
+            // then lose the answer.
+            if !bytes.is_empty() || (written.is_ok() && read.is_ok()) {
+                break bytes;
+            }
+            let is_closed =
+                |error: &std::io::Error| matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset);
+            let errors = [written.err(), read.err()];
+            assert!(errors.iter().flatten().all(is_closed), "{errors:?}");
+        };
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
