@@ -356,7 +356,8 @@ fn check_activities(before: &Graph, now: &Graph, wanted: &Value, select: Option<
             assert_eq!(steps(before), steps(now), "{}", told());
             let is_taken_on = |edge: &Edge| match &edge.on {
                 Trigger::When(condition) => Some(condition.value.text()) == on.map(str::to_owned),
-                Trigger::Outcome(outcome) => Some(outcome.value.as_str()) == on,
+                // An activity that ends with a question is left by its answers.
+                Trigger::Outcome(outcome) => on.is_none_or(|on| outcome.value.as_str() == on),
                 Trigger::Done => on.is_none(),
             };
             let leads = |edge: &&Edge| owner(edge.from.value.as_str()) == owner(from) && edge.to.value.as_str() == to;
