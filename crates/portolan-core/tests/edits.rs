@@ -362,6 +362,12 @@ fn check_activities(before: &Graph, now: &Graph, wanted: &Value, select: Option<
             };
             let leads = |edge: &&Edge| owner(edge.from.value.as_str()) == owner(from) && edge.to.value.as_str() == to;
             assert!(now.edges.iter().filter(leads).any(is_taken_on), "{}", told());
+            if let (Trigger::When(old), None) = (&edge().on, on) {
+                let has_it =
+                    |edge: &&Edge| matches!(&edge.on, Trigger::When(one) if one.value.text() == old.value.text());
+                let count = |graph: &Graph| graph.edges.iter().filter(leads).filter(has_it).count();
+                assert!(count(now) < count(before), "the condition is still there: {}", told());
+            }
         }
         "disconnect" => {
             let (from, to) = (edge().from.value.as_str(), edge().to.value.as_str());

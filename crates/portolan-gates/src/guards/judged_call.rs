@@ -317,23 +317,25 @@ mod tests {
     use super::*;
     use crate::guards;
 
+    fn shell(command: String) -> Intent {
+        Intent {
+            session: None,
+            call: None,
+            agent: None,
+            folder: "/repo".to_owned(),
+            name: "Bash".to_owned(),
+            tool: Tool::Shell { command },
+            arguments: Vec::new(),
+            branch: None,
+        }
+    }
+
     /// Every call is compared only with those that check something out. The cost of judging a long chain grows with its
     /// length, not with the square of it.
     #[test]
     fn calls_are_held_against_a_bounded_number_of_others() {
         let held = |one: &str| {
-            let tool = Tool::Shell { command: one.repeat(3000) };
-            let (folder, name) = ("/repo".to_owned(), "Bash".to_owned());
-            let intent = Intent {
-                session: None,
-                call: None,
-                agent: None,
-                folder,
-                name,
-                tool,
-                arguments: Vec::new(),
-                branch: None,
-            };
+            let intent = shell(one.repeat(3000));
             let reading = guards::read(&intent, &crate::shell::ShellContext::default());
             let worktree = Worktree {
                 root: "/repo".to_owned(),
@@ -359,18 +361,7 @@ mod tests {
     #[test]
     fn a_long_text_is_not_searched_for_each_of_its_commands() {
         let searched = |text: &str| {
-            let tool = Tool::Shell { command: text.to_owned() };
-            let (folder, name) = ("/repo".to_owned(), "Bash".to_owned());
-            let intent = Intent {
-                session: None,
-                call: None,
-                agent: None,
-                folder,
-                name,
-                tool,
-                arguments: Vec::new(),
-                branch: None,
-            };
+            let intent = shell(text.to_owned());
             let reading = guards::read(&intent, &crate::shell::ShellContext::default());
             let (scene, guidelines) = (GuardContext::default(), Guidelines::default());
             let judged = JudgedCall::new(&intent, &reading, &scene, &guidelines);

@@ -111,6 +111,9 @@ pub trait Store: Send + Sync {
     fn records<'a>(&'a self, id: &'a RunId, after_seq: u64, limit: usize) -> Reply<'a, Vec<Record>>;
 
     /// Lists runs, the one that moved last first.
+    ///
+    /// It shows what was written through this store. What others have written may follow a moment later, as it may in
+    /// [`claim`](Store::claim), [`page`](Store::page) and [`status`](Store::status): no decision may depend on it.
     fn list(&self, filter: ListFilter) -> Reply<'_, Vec<Summary>>;
 
     /// Returns a number that changes whenever anything is stored, by any handle, and may change once more soon after. A
