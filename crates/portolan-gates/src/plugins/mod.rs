@@ -3,12 +3,14 @@
 
 mod guard;
 mod read;
+mod records;
 mod results;
 #[cfg(test)]
 mod tests;
 
 pub use guard::{CallsOfDay, DeclaredGuard, EarlierCall, Guard, GuardInput, Total, TotalPer, tool_names};
 pub use read::is_loopback_name;
+pub use records::RecordRule;
 pub use results::ResultFilter;
 
 use super::supervisor::Budget;
@@ -26,6 +28,8 @@ pub struct Plugins {
     pub drivers: Vec<Driver>,
     /// Filters of what tools of other servers return, in order.
     pub results: Vec<ResultFilter>,
+    /// Rules that say which calls of tools of other servers are kept whole. The first one about a tool counts.
+    pub records: Vec<RecordRule>,
     /// The built-in guards, which enforce invariants, that the project replaces by its own of the same name.
     pub allow_override: Vec<String>,
 }

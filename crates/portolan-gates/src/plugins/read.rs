@@ -4,7 +4,7 @@
 use core::net::IpAddr;
 
 use super::guard::{ARGUMENTS, CALLED, CALLS};
-use super::{DeclaredGuard, Driver, Notifier, Plugins, ResultFilter, Total, TotalPer, Way};
+use super::{DeclaredGuard, Driver, Notifier, Plugins, RecordRule, ResultFilter, Total, TotalPer, Way};
 use crate::supervisor::{Budget, Scope, Unit, WARN_AT};
 use crate::{Decision, guards};
 use portolan_core::diagnostic::{Diagnostic, clip, list};
@@ -41,7 +41,7 @@ struct Reader {
 impl Reader {
     fn plugins(&mut self, tree: &Tree) -> Plugins {
         let mut plugins = Plugins::default();
-        let known = ["version", "budgets", "guards", "notifiers", "drivers", "results", "allowOverride"];
+        let known = ["version", "budgets", "guards", "notifiers", "drivers", "results", "records", "allowOverride"];
         for entry in self.fields(tree, "the file of plug-ins", &known) {
             match entry.key.value.as_str() {
                 "budgets" => plugins.budgets = self.budgets(&entry.value),
@@ -49,6 +49,7 @@ impl Reader {
                 "notifiers" => plugins.notifiers = self.each(&entry.value, "notifiers", Reader::notifier),
                 "drivers" => plugins.drivers = self.each(&entry.value, "drivers", Reader::driver),
                 "results" => plugins.results = self.each(&entry.value, "results", Reader::filter),
+                "records" => plugins.records = self.each(&entry.value, "records", Reader::record),
                 "allowOverride" => plugins.allow_override = self.texts(&entry.value, "allowOverride"),
                 _ => {}
             }
@@ -193,6 +194,29 @@ impl Reader {
             self.faults.push(Diagnostic::error("missing-field", message).at(tree.head()));
         }
         Some(filter)
+    }
+
+    fn record(&mut self, tree: &Tree) -> Option<RecordRule> {
+        let id = self.id(tree, "rule of records")?;
+        let of = format!("record `{}`", clip(&id));
+        let mut rule = RecordRule { id, tools: Vec::new(), max_bytes: RecordRule::USUAL_BYTES, keep_days: None };
+        for entry in self.fields(tree, &of, &["id", "tools", "maxBytes", "keepDays"]) {
+            match entry.key.value.as_str() {
+                "tools" => rule.tools = self.texts(&entry.value, "tools"),
+                "maxBytes" => rule.max_bytes = self.size_up_to(&entry.value, "maxBytes", RecordRule::MOST_BYTES)?,
+                "keepDays" => rule.keep_days = Some(self.size_up_to(&entry.value, "keepDays", 36_500)? as u32),
+                _ => {}
+            }
+        }
+        Some(rule)
+    }
+
+    fn size_up_to(&mut self, tree: &Tree, of: &str, most: usize) -> Option<usize> {
+        let size = self.size(tree, of)?;
+        if size > most {
+            self.wrong(&format!("`{of}` must be at most {most}"), tree.span);
+        }
+        (size <= most).then_some(size)
     }
 
     fn flag(&mut self, tree: &Tree, of: &str) -> Option<bool> {
@@ -461,6 +485,12 @@ trait NamedItem {
 }
 
 impl NamedItem for DeclaredGuard {
+    fn name(&self) -> &str {
+        &self.id
+    }
+}
+
+impl NamedItem for RecordRule {
     fn name(&self) -> &str {
         &self.id
     }

@@ -363,6 +363,22 @@ fn a_guard_knows_what_was_called_before() {
 }
 
 #[test]
+fn rules_of_records_are_read() {
+    let plugins = read("records: [{id: r, tools: 'mcp:db/*', maxBytes: 5, keepDays: 30}, {id: s}]");
+    let [one, other] = &plugins.records[..] else { panic!("two rules") };
+    assert_eq!((one.max_bytes, one.keep_days), (5, Some(30)));
+    assert!(one.is_about(&["mcp:db/query".to_owned()]) && !one.is_about(&["mcp:files/read".to_owned()]));
+    assert_eq!((other.max_bytes, other.keep_days), (RecordRule::USUAL_BYTES, None));
+    assert!(other.is_about(&["mcp:files/read".to_owned()]), "without `tools`, all");
+    expect![[r#"
+        1 wrong-type: `maxBytes` must be at most 16777216
+        1 wrong-type: `keepDays` must be a whole number, 1 or more
+        1 unknown-field: record `c` has no `redact`
+    "#]]
+    .assert_eq(&faults("records: [{id: a, maxBytes: 16777217}, {id: b, keepDays: 0}, {id: c, redact: true}]"));
+}
+
+#[test]
 fn filters_of_results_are_read() {
     let plugins = read("results: [{id: r, tools: 'mcp:db/*', redact: true, dropMedia: true, maxBytes: 5}]");
     let filter = &plugins.results[0];

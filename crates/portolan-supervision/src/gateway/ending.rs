@@ -14,6 +14,9 @@ use super::OfferedTool;
 use super::calls_log::{CallsLog, PendingAppend};
 use crate::hook::CallRecord;
 
+/// The field with the digest of a call that is kept whole.
+pub(super) const KEPT: &str = "recordDigest";
+
 /// The end of a call that may be made. Dropped before the call has an answer, it is recorded as cancelled.
 pub(super) struct CallEnd(Option<OpenEnd>);
 
@@ -39,10 +42,14 @@ impl CallEnd {
         self
     }
 
-    /// Records the answer.
-    pub(super) fn answered(mut self, result: &Result<Value, CallError>) -> PendingAppend {
+    /// Records the answer, with the digest of the call as it is kept, if it is.
+    pub(super) fn answered(mut self, result: &Result<Value, CallError>, kept: Option<Digest>) -> PendingAppend {
         let open = self.0.take().expect("only this method and `forget` end it, and both consume it");
-        let entry = open.entry(answer(result));
+        let mut outcome = answer(result);
+        if let Some(kept) = kept {
+            outcome[KEPT] = kept.as_str().into();
+        }
+        let entry = open.entry(outcome);
         open.log.append(vec![entry])
     }
 

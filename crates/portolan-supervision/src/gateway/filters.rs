@@ -29,15 +29,17 @@ fn redact(result: &mut Value) {
     }
 }
 
-fn mask(value: &mut Value) {
+/// Masks everything that looks like a secret.
+pub(super) fn mask(value: &mut Value) {
     match value {
         Value::String(text) => *text = secrets::masked(text),
         Value::Array(items) => items.iter_mut().for_each(mask),
         Value::Object(fields) => {
+            let is_media = fields.contains_key("mimeType");
             for (name, field) in fields.iter_mut() {
                 match field {
                     // The data of media is no text.
-                    Value::String(_) if name == "data" || name == "blob" || name == "mimeType" => {}
+                    Value::String(_) if name == "blob" || name == "mimeType" || is_media && name == "data" => {}
                     Value::String(_) | Value::Number(_) if secrets::is_secret_name(name) => {
                         *field = portolan_core::present::MASK.into()
                     }

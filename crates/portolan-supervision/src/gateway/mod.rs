@@ -12,6 +12,7 @@ mod calls_log;
 mod ending;
 mod filters;
 mod hiding;
+mod kept_calls;
 mod names;
 mod offers;
 mod parked_calls;
@@ -20,6 +21,7 @@ mod suspicious;
 mod tool_pins;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -41,11 +43,14 @@ use tokio::task;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::hook::{Answerable, CallRecord, Gatekeeper, PERSON, QuickJudgement};
+use crate::people::People;
 use calls_log::CallsLog;
 use ending::CallEnd;
 use hiding::HiddenTools;
+use kept_calls::KeptPlace;
 use suspicious::ReportedWords;
 
+pub use kept_calls::{KeptCall, KeptCallList, KeptCalls};
 pub use parked_calls::{ParkResult, ParkedCall, ParkedCalls, ParkedDecision};
 pub use tool_pins::{SuspiciousTool, ToolPins, Withheld, WithheldTool};
 
@@ -70,6 +75,7 @@ pub struct Gateway {
     /// The run that the calls belong to, besides those that bind the clients.
     run: Option<RunId>,
     pins: ToolPins,
+    kept: KeptCalls,
     /// Names of other tools that clients are offered.
     taken: BTreeSet<String>,
     listed: Mutex<ListedTools>,
@@ -144,6 +150,8 @@ pub struct JudgedCall {
     record: CallRecord,
     /// The end that is to be recorded, if the call may be made.
     end: Option<CallEnd>,
+    /// Where it is kept whole, if a rule says so.
+    kept: Option<KeptPlace>,
     /// The decision.
     pub answer: Answerable,
 }
@@ -168,7 +176,7 @@ impl Gateway {
             .attached_to(run.as_ref().map(ToString::to_string))
             .with_clock(service.clock().clone())
             .with_service(Arc::clone(&service));
-        let pins = ToolPins::of(&service)?;
+        let (pins, kept) = (ToolPins::of(&service)?, KeptCalls::of(&service)?);
         let log = CallsLog::of(keeper.clone());
         let reported = ReportedWords::default();
         let (listed, turn) = (Mutex::default(), tokio::sync::Mutex::default());
@@ -179,6 +187,7 @@ impl Gateway {
             log,
             run,
             pins,
+            kept,
             taken,
             listed,
             turn,
@@ -349,13 +358,43 @@ impl Gateway {
 
     /// Judges a call. The judgement is on record when this returns.
     pub async fn judge(self: &Arc<Self>, call: GatewayCall) -> JudgedCall {
+        let mut judged = self.decide(call).await;
+        match self.keep(&judged).await {
+            Ok(kept) => judged.kept = kept,
+            Err(error) => {
+                judged.answer = judged.answer.unrecorded(&error);
+                // The log has that it may be made, and now that it is not.
+                judged.end = None;
+            }
+        }
+        judged
+    }
+
+    /// Keeps the arguments of a call, if a rule says so.
+    async fn keep(&self, judged: &JudgedCall) -> Result<Option<KeptPlace>, ServiceError> {
+        let Some(rule) = self.keeper.record_rule(&judged.intent).await? else { return Ok(None) };
+        let (kept, now) = (self.kept.clone(), self.service.now());
+        let id = judged.intent.call.clone().expect("each call of a gateway has an identifier");
+        let OfferedTool { server, tool, .. } = judged.tool();
+        let arguments = Value::Object(judged.arguments().clone());
+        let call = KeptCall::of(server, &tool.name, &arguments);
+        let kept = task::spawn_blocking(move || kept.begin(&id, &rule, call, now)).await;
+        let kept = kept.unwrap_or_else(|_panicked| Err(std::io::ErrorKind::Other.into()));
+        kept.map(Some).map_err(|error| {
+            let message = format!("the call cannot be kept, as a rule of `records` wants it: {error}");
+            ServiceError::failed("not_recorded", message, "make the user's data folder writable")
+        })
+    }
+
+    /// Judges a call, and records that.
+    async fn decide(self: &Arc<Self>, call: GatewayCall) -> JudgedCall {
         let intent = self.intent(&call);
         let input = serde_json::to_string(&call.arguments).expect("JSON");
         if let Some(QuickJudgement { answer, record, entries }) = self.keeper.judge_at_once(&intent, &input).await {
             let appending = self.log.append(entries);
             let mut judged = self.judged(call, intent, record, answer);
             if let Err(error) = appending.done().await {
-                judged.answer = judged.answer.unrecorded(&error);
+                judged.answer = judged.answer.unrecorded(&error.into());
                 if let Some(end) = judged.end.take() {
                     end.forget();
                 }
@@ -385,7 +424,7 @@ impl Gateway {
     }
 
     fn judged(&self, call: GatewayCall, intent: Intent, record: CallRecord, answer: Answerable) -> JudgedCall {
-        let mut judged = JudgedCall { call, intent, record, end: None, answer };
+        let mut judged = JudgedCall { call, intent, record, end: None, kept: None, answer };
         if judged.answer.decision == Decision::Allow {
             judged.end = Some(self.end_of(&judged));
         }
@@ -415,7 +454,7 @@ impl Gateway {
         client: Option<CallClient>,
     ) -> Result<Value, CallError> {
         let end = judged.end.take().unwrap_or_else(|| self.end_of(&judged)).begun();
-        let JudgedCall { call: GatewayCall { tool, arguments, offer, .. }, intent, record, .. } = judged;
+        let JudgedCall { call: GatewayCall { tool, arguments, offer, .. }, intent, record, kept, .. } = judged;
         let server = tool.server.as_str();
         let timeout = self.servers.timeout_ms(server).map_or(CALL_TIMEOUT, Duration::from_millis);
         let result = match offer {
@@ -427,7 +466,11 @@ impl Gateway {
                 self.servers.call_for(call, client).await
             }
         };
-        if end.answered(&result).done().await.is_err() {
+        let kept = match (kept, &result) {
+            (Some(place), Ok(result)) => self.keep_result(place, result).await,
+            _ => None,
+        };
+        if end.answered(&result, kept).done().await.is_err() {
             (self.tell)("the answer of a call could not be recorded: check `portolan flow events --verify`");
         }
         let result = result?;
@@ -436,6 +479,16 @@ impl Gateway {
             Ok(filters) => Ok(filters::apply(&filters, result)),
             Err(error) => Err(CallError::unfiltered(&tool.server, &error)),
         }
+    }
+
+    /// Adds the result to a call that is kept. Returns the digest of what is kept. The server has already acted, so a
+    /// result that cannot be kept is reported and passed on.
+    async fn keep_result(&self, place: KeptPlace, result: &Value) -> Option<Digest> {
+        let masked = kept_calls::masked(result);
+        let kept = task::spawn_blocking(move || place.finish(&masked)).await;
+        let kept = kept.unwrap_or_else(|_panicked| Err(std::io::ErrorKind::Other.into()));
+        let report = |error| (self.tell)(&format!("the result of a call could not be kept: {error}"));
+        kept.map_err(report).ok()
     }
 
     /// Records that a person allowed a call about which they were asked.
@@ -511,6 +564,15 @@ impl JudgedCall {
     pub fn arguments(&self) -> &Map<String, Value> {
         &self.call.arguments
     }
+}
+
+/// Returns the place of something that the gateways of a project keep in the user's data folder.
+fn place_of(service: &Service, kind: &str, suffix: &str) -> Result<PathBuf, ServiceError> {
+    let data = People::of(service).data_folder()?;
+    let folder = portolan_runtime::trust::outside(&data.join("gateway"), service.project())
+        .map_err(|error| ServiceError::failed(error.code(), error.message, error.help))?;
+    let name = Digest::of_parts([kind.as_bytes(), service.project().as_os_str().as_encoded_bytes()]);
+    Ok(folder.join(format!("{name}{suffix}")))
 }
 
 /// Returns a text that identifies a call with its arguments.

@@ -15,12 +15,9 @@ use portolan_runtime::service::{Caller, Service};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Gateway, JudgedCall, OfferedTool};
-use crate::people::People;
+use super::{Gateway, JudgedCall, OfferedTool, place_of};
 use crate::supervisor::{Ask, Supervisor};
 
-/// The folder in the user's data folder.
-const FOLDER: &str = "gateway";
 /// The channel of the questions.
 const CHANNEL: &str = "gate";
 /// The maximum number of calls that wait.
@@ -102,11 +99,7 @@ impl ParkedCalls<'_> {
     /// # Errors
     /// The user's data folder is not safe, or inside the project.
     pub fn of(service: &Service) -> Result<ParkedCalls<'_>, ServiceError> {
-        let data = People::of(service).data_folder()?;
-        let folder = portolan_runtime::trust::outside(&data.join(FOLDER), service.project())
-            .map_err(|error| ServiceError::failed(error.code(), error.message, error.help))?;
-        let parts = ["portolan parked calls 1".as_bytes(), service.project().as_os_str().as_encoded_bytes()];
-        Ok(ParkedCalls { service, folder: folder.join(format!("{}-calls", Digest::of_parts(parts))) })
+        Ok(ParkedCalls { service, folder: place_of(service, "portolan parked calls 1", "-calls")? })
     }
 
     /// Returns the calls about which nobody has decided, the oldest first.

@@ -9,17 +9,14 @@ use std::path::PathBuf;
 
 use portolan_core::diagnostic::clip;
 use portolan_gates::injection;
-use portolan_runtime::digest::Digest;
 use portolan_runtime::disk::{self, Stamp};
 use portolan_runtime::error::ServiceError;
 use portolan_runtime::servers::Tool;
 use portolan_runtime::service::Service;
 use serde::{Deserialize, Serialize};
 
-use crate::people::People;
+use super::place_of;
 
-/// The folder of the records in the user's data folder.
-const FOLDER: &str = "gateway";
 /// The largest record that is read, in bytes.
 const MAX_BYTES: u64 = 64 << 20;
 /// The largest description of a tool, in bytes of JSON. A larger one is not offered.
@@ -104,13 +101,8 @@ impl ToolPins {
     /// # Errors
     /// The user's data folder is not safe, or inside the project.
     pub fn of(service: &Service) -> Result<ToolPins, ServiceError> {
-        let data = People::of(service).data_folder()?;
-        let folder = portolan_runtime::trust::outside(&data.join(FOLDER), service.project())
-            .map_err(|error| ServiceError::failed(error.code(), error.message, error.help))?;
-        let project = service.project().to_owned();
-        let name = Digest::of_parts(["portolan gateway 1".as_bytes(), project.as_os_str().as_encoded_bytes()]);
-        let path = folder.join(format!("{name}.json"));
-        Ok(ToolPins { project, folder, path })
+        let path = place_of(service, "portolan gateway 1", ".json")?;
+        Ok(ToolPins { project: service.project().to_owned(), folder: disk::folder_of(&path).to_owned(), path })
     }
 
     /// Returns the state of the record's file. It differs once a person has accepted a tool.

@@ -92,7 +92,7 @@ impl Gatekeeper {
         let (project, clock) = (project.to_owned(), self.clock.clone());
         match time_limit::within(PATIENCE, move || record::append(&project, &clock, &entries, Durability::Written)) {
             Ok(Ok(())) => (answer, true),
-            Ok(Err(error)) => (answer.unrecorded(&error), false),
+            Ok(Err(error)) => (answer.unrecorded(&error.into()), false),
             Err(_) => (answer, false),
         }
     }

@@ -4,7 +4,6 @@ use portolan_core::diagnostic::clip;
 use portolan_core::run::Bypass;
 use portolan_gates::guards;
 use portolan_gates::{Decision, Judgement};
-use portolan_runtime::audit::AuditError;
 use portolan_runtime::carrier::Address;
 use portolan_runtime::error::ServiceError;
 
@@ -71,7 +70,7 @@ impl Answerable {
     }
 
     /// Returns the answer if it cannot be recorded. A refusal stays one; anything else becomes one.
-    pub(crate) fn unrecorded(self, error: &AuditError) -> Answerable {
+    pub(crate) fn unrecorded(self, error: &ServiceError) -> Answerable {
         let reason = match self.decision {
             Decision::Block => format!("{}; this could not be recorded: {}", self.reason, error.message),
             Decision::Allow | Decision::Ask => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use portolan_gates::Guidelines;
-use portolan_gates::plugins::{DeclaredGuard, Plugins, ResultFilter};
+use portolan_gates::plugins::{DeclaredGuard, Plugins, RecordRule, ResultFilter};
 use portolan_runtime::audit::{Log, OpenLog};
 use portolan_runtime::bindings::{self, BoundRun};
 use portolan_runtime::clock::Clock;
@@ -33,6 +33,7 @@ pub(crate) struct ProjectDeclarations {
     pub(super) rules: Guidelines,
     pub(super) guards: Vec<DeclaredGuard>,
     pub(super) results: Vec<ResultFilter>,
+    pub(super) records: Vec<RecordRule>,
     /// The event log. `None` in a process that judges one call, and if its place is in doubt.
     pub(super) log: Option<OpenLog>,
 }
@@ -44,8 +45,8 @@ impl ProjectDeclarations {
     /// They cannot be read, or have faults.
     pub(super) fn read(project: &Path) -> Result<ProjectDeclarations, ServiceError> {
         let rules = rules::rules(project)?;
-        let Plugins { guards, results, .. } = plugins::load(project)?;
-        Ok(ProjectDeclarations { rules, guards, results, log: None })
+        let Plugins { guards, results, records, .. } = plugins::load(project)?;
+        Ok(ProjectDeclarations { rules, guards, results, records, log: None })
     }
 
     /// Checks whether a guard counts the earlier calls of a run.

@@ -409,7 +409,7 @@ impl Gatekeeper {
         match appended {
             Ok(true) => answer,
             Ok(false) => self.used_meanwhile(project),
-            Err(error) => answer.unrecorded(&error),
+            Err(error) => answer.unrecorded(&error.into()),
         }
     }
 
@@ -420,7 +420,7 @@ impl Gatekeeper {
         let answer = Answerable::blocked(why);
         match record::append(project, &self.clock, &[entry], Durability::Written) {
             Ok(()) => answer,
-            Err(error) => answer.unrecorded(&error),
+            Err(error) => answer.unrecorded(&error.into()),
         }
     }
 

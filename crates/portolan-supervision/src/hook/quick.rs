@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use portolan_gates::plugins::{ResultFilter, tool_names};
+use portolan_gates::plugins::{RecordRule, ResultFilter, tool_names};
 use portolan_gates::{Intent, Tool};
 use portolan_runtime::audit::{AtOnce, AuditError, Durability, LogEntry};
 use portolan_runtime::error::ServiceError;
 use portolan_runtime::service::Gate;
 
+use super::files::ProjectDeclarations;
 use super::{Answerable, Gatekeeper, Record, digest, run_of};
 
 /// A judgement that is not on record yet.
@@ -72,18 +73,34 @@ impl Gatekeeper {
     /// # Errors
     /// The file that declares them cannot be read or has faults.
     pub(crate) async fn result_filters(&self, intent: &Intent) -> Result<Vec<ResultFilter>, ServiceError> {
-        let Some(files) = &self.files else { return Ok(Vec::new()) };
-        // The call's judgement has just read them.
-        let declared = match files.last_declared() {
-            Some(declared) => declared,
-            None => {
-                let files = Arc::clone(files);
-                let read = tokio::task::spawn_blocking(move || files.declared()).await;
-                read.unwrap_or_else(|_panicked| Err(unread()))?
-            }
-        };
+        let Some(declared) = self.declared_for_call().await? else { return Ok(Vec::new()) };
         let names = tool_names(intent);
         Ok(declared.results.iter().filter(|filter| filter.is_about(&names)).cloned().collect())
+    }
+
+    /// Returns the rule by which calls of a tool are kept whole, if there is one.
+    ///
+    /// # Errors
+    /// The file that declares them cannot be read or has faults.
+    pub(crate) async fn record_rule(&self, intent: &Intent) -> Result<Option<RecordRule>, ServiceError> {
+        let Some(declared) = self.declared_for_call().await? else { return Ok(None) };
+        let rules = &declared.records;
+        if rules.is_empty() {
+            return Ok(None);
+        }
+        let names = tool_names(intent);
+        Ok(rules.iter().find(|rule| rule.is_about(&names)).cloned())
+    }
+
+    /// Returns what the project declares, as the judgement of a call has just read it.
+    async fn declared_for_call(&self) -> Result<Option<Arc<ProjectDeclarations>>, ServiceError> {
+        let Some(files) = &self.files else { return Ok(None) };
+        if let Some(declared) = files.last_declared() {
+            return Ok(Some(declared));
+        }
+        let files = Arc::clone(files);
+        let read = tokio::task::spawn_blocking(move || files.declared()).await;
+        read.unwrap_or_else(|_panicked| Err(unread())).map(Some)
     }
 
     /// Appends entries of calls that were judged to the log, if that takes no waiting.
@@ -117,7 +134,7 @@ impl Gatekeeper {
 }
 
 fn unread() -> ServiceError {
-    ServiceError::failed("plugins_unreadable", "the filters of results cannot be read", "try again")
+    ServiceError::failed("plugins_unreadable", "the rules for results and records cannot be read", "try again")
 }
 
 #[cfg(all(test, unix))]

@@ -8,13 +8,15 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
 use portolan_core::diagnostic::clip;
-use portolan_runtime::audit::{self, Filter, Line, project_log, time_of};
+use portolan_runtime::audit::{self, Filter, Kind, Line, project_log, time_of};
 use portolan_runtime::clock::{Clock, rfc3339};
 use portolan_runtime::servers::{PoolOptions, ServerSetup, Servers};
 use portolan_runtime::service::{Options, Service, ServiceError};
 use portolan_runtime::store::RunId;
 use portolan_runtime::trust::{digest_of, server_commands};
-use portolan_supervision::gateway::{Gateway, HOST, ParkedDecision, SuspiciousTool, ToolPins, WithheldTool};
+use portolan_supervision::gateway::{
+    Gateway, HOST, KeptCall, KeptCalls, ParkedDecision, SuspiciousTool, ToolPins, WithheldTool,
+};
 use serde_json::{Value, json};
 use similar::TextDiff;
 
@@ -111,6 +113,9 @@ struct Log {
     /// The most entries, the newest ones.
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     limit: u32,
+    /// Show the arguments and the results of calls that a rule of `records` keeps.
+    #[arg(long)]
+    whole: bool,
 }
 
 /// Show the tools that are withheld: those that are new, have changed, or hide characters.
@@ -267,8 +272,9 @@ fn log(args: &Log, common: &Common) -> anyhow::Result<Exit> {
         }
     }
     lines.drain(..lines.len().saturating_sub(args.limit as usize));
+    let whole = if args.whole { whole_texts(&lines, common)? } else { vec![WholeTexts::default(); lines.len()] };
     if output.is_json() {
-        let lines: Vec<Value> = lines.iter().map(entry).collect();
+        let lines: Vec<Value> = lines.iter().zip(&whole).map(|(line, whole)| entry(line, whole)).collect();
         output.json(&json!({ "entries": lines }))?;
         return Ok(Exit::Done);
     }
@@ -283,12 +289,45 @@ fn log(args: &Log, common: &Common) -> anyhow::Result<Exit> {
             vec![rfc3339(line.at), line.run.clone().unwrap_or_default(), call, describe_entry(line)]
         })
         .collect();
-    output.line(table(&rows).trim_end())?;
+    let table = table(&rows);
+    for (line, whole) in table.trim_end().lines().zip(&whole) {
+        output.line(line)?;
+        for (name, text) in whole {
+            output.line(&format!("    {name}: {}", safe(text)))?;
+        }
+    }
     Ok(Exit::Done)
 }
 
-fn entry(line: &Line) -> Value {
-    json!({ "at": rfc3339(line.at), "type": line.kind, "run": line.run, "phase": line.phase, "data": line.data })
+/// The texts that an entry of the log stands for, with what each is.
+type WholeTexts = Vec<(&'static str, String)>;
+
+/// Returns the arguments of each call that is kept whole, and the result where the call has ended.
+fn whole_texts(lines: &[Line], common: &Common) -> anyhow::Result<Vec<WholeTexts>> {
+    let kept = KeptCalls::of(&Service::new(common.options()?)?)?.list()?;
+    let whole = |line: &Line| {
+        let is_begun = line.kind == Kind::ToolInvoked.name();
+        if !is_begun && line.kind != Kind::ToolAnswered.name() {
+            return WholeTexts::new();
+        }
+        let recorded = line.data["recordDigest"].as_str();
+        match kept.find(line.data["call"].as_str().unwrap_or_default(), recorded) {
+            Ok(Some(call)) if is_begun => vec![("arguments", call.arguments)],
+            Ok(Some(KeptCall { result: Some(result), .. })) => vec![("result", result)],
+            Ok(_) => WholeTexts::new(),
+            Err(error) => vec![("error", format!("{}; {}", error.message, error.help))],
+        }
+    };
+    Ok(lines.iter().map(whole).collect())
+}
+
+fn entry(line: &Line, whole: &WholeTexts) -> Value {
+    let mut entry =
+        json!({ "at": rfc3339(line.at), "type": line.kind, "run": line.run, "phase": line.phase, "data": line.data });
+    for (name, text) in whole {
+        entry[*name] = serde_json::from_str(text).unwrap_or_else(|_cut| json!(text));
+    }
+    entry
 }
 
 /// Returns an entry in words.

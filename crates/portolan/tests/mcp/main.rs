@@ -15,6 +15,7 @@ mod gateway;
 mod gateway_guards;
 mod gateway_offers;
 mod gateway_questions;
+mod gateway_records;
 mod graph;
 mod hostile;
 mod long_calls;
