@@ -15,6 +15,8 @@ export const launch = (...more) =>
 /** A page in a context of its own or, without `options`, in a given one; whatever it complains of is in `said`. */
 export async function open(browser, options, given) {
   const context = (!options && given) || (await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options }));
+  // Beside a compiler a page may take long; what never comes is told all the same.
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   const said = [];
   page.on("console", (message) => message.type() === "error" && !/Failed to load resource|ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/.test(message.text()) && said.push(message.text()));
