@@ -27,8 +27,8 @@ pub(super) fn accept(output: &Output, trust: &Trust, revoke: bool) -> anyhow::Re
     let address = one_line(address(trust)?);
     if revoke {
         let said = match trust.refuse_shared().map_err(trust_error)? {
-            true => "no longer counts on this machine for this project",
-            false => "did not count on this machine for this project",
+            true => "no longer counts for this project on this machine",
+            false => "did not count for this project on this machine",
         };
         match output.is_json() {
             true => output.json(&json!({ "store": address, "accepted": false }))?,
@@ -43,8 +43,8 @@ pub(super) fn accept(output: &Output, trust: &Trust, revoke: bool) -> anyhow::Re
         output.json(&json!({ "store": address, "accepted": true, "trusted": decisions }))?;
     } else {
         output.line(format!(
-            "what is trusted in {address} counts on this machine for this project, now and later: whoever can write that \
-             store decides what may run here"
+            "what is trusted in {address} may run in this project on this machine, now and later: whoever can write that \
+             store decides it"
         ))?;
         list(output, trust, &decisions, true)?;
         if decisions.is_empty() {
