@@ -262,7 +262,7 @@ impl Service {
 
     /// Returns the records of the project's supervisor.
     pub fn supervisor_log(&self) -> SupervisorLog<'_> {
-        SupervisorLog::of(self.project(), &self.options.clock)
+        SupervisorLog::of(self.project(), &self.options.clock).shared_through(self.store())
     }
 
     /// Returns the source of time.
