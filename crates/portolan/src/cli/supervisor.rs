@@ -356,9 +356,13 @@ fn raise(verb: &BudgetVerb, output: Output, service: &Service, caller: &Caller) 
 
 fn usage(args: &UsageArgs, output: Output, service: &Service) -> anyhow::Result<Exit> {
     let amount = |unit: Unit, amount: Option<f64>, name| amount.map(|amount| counted(unit, amount, name)).transpose();
-    let active = block_on(service.flow().active())??.map(|active| active.task);
+    let task = match &args.task {
+        // What is used is recorded also while the store of runs is away.
+        Some(task) => Some(task.clone()),
+        None => block_on(service.flow().active())??.map(|active| active.task),
+    };
     let report = UsageReport {
-        task: args.task.clone().or(active),
+        task,
         phase: None,
         session: args.session.clone(),
         driver: args.driver.clone(),
