@@ -31,12 +31,19 @@ struct KeptShared {
     version: u32,
     /// The address of the store.
     store: String,
-    /// The last line of this machine's log that was sent, or needed not be: its number and its ID.
-    sent: (u64, String),
-    /// The last entry that was read: its number and its identity.
-    read: (u64, String),
+    /// The last line of this machine's log that was sent, or needed not be.
+    sent: Mark,
+    /// The last entry that was read.
+    read: Mark,
     /// The usage and the raised budgets of all machines.
     state: SupervisorState,
+}
+
+/// A line of the log or an entry of the list, by its number and its identity. Before the first one, the number is 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Mark {
+    number: u64,
+    id: String,
 }
 
 /// An entry of the list: a line of a machine's log, without what no budget counts.
@@ -94,7 +101,7 @@ impl KeptShared {
             let entries: Vec<SharedEntry> = lines.iter().filter_map(entry).collect();
             within(store, store.append_shared(SharedList::Budgets, &entries)).await?;
             if let Some(line) = lines.last() {
-                self.sent = (line.seq, line.id.clone());
+                self.sent = Mark::of(line);
             }
         }
         self.sent = last.unwrap_or_else(|| self.sent.clone());
@@ -103,11 +110,11 @@ impl KeptShared {
 
     /// Returns the lines after the last one that was sent, the oldest first, and the last line of the log. Of another log,
     /// all lines are returned: the store leaves out those that it has.
-    fn unsent(&self, log: &Path) -> Result<(Vec<Line>, Option<(u64, String)>), AuditError> {
+    fn unsent(&self, log: &Path) -> Result<(Vec<Line>, Option<Mark>), AuditError> {
         let (mut lines, mut last) = (Vec::new(), None);
         audit::latest(log, |line| {
-            last.get_or_insert_with(|| (line.seq, line.id.clone()));
-            let is_sent = (line.seq, &line.id) == (self.sent.0, &self.sent.1);
+            last.get_or_insert_with(|| Mark::of(line));
+            let is_sent = Mark::of(line) == self.sent;
             if !is_sent && counts(line) {
                 lines.push(line.clone());
             }
@@ -119,15 +126,17 @@ impl KeptShared {
 
     /// Folds the later entries of the list. Returns false if the list is another one than before.
     async fn catch_up(&mut self, store: &dyn Store) -> Result<bool, ServiceError> {
-        let after = self.read.0.saturating_sub(1);
+        let after = self.read.number.saturating_sub(1);
         let mut request = SharedRequest { after, ..SharedRequest::of(SharedList::Budgets) };
         let mut page = within(store, store.shared(&request)).await?;
-        if self.read.0 > 0 {
+        if self.read.number > 0 {
             match page.first() {
-                Some((number, entry)) if (*number, &entry.id) == (self.read.0, &self.read.1) => drop(page.remove(0)),
+                Some((number, entry)) if (*number, &entry.id) == (self.read.number, &self.read.id) => {
+                    drop(page.remove(0))
+                }
                 _ => return Ok(false),
             }
-            request.after = self.read.0;
+            request.after = self.read.number;
             if page.is_empty() {
                 page = within(store, store.shared(&request)).await?;
             }
@@ -150,8 +159,14 @@ impl KeptShared {
         };
         let SharedLine { kind, at, task, data, .. } = &line;
         self.state.apply(&LogLine { id: &entry.id, kind, at: *at, task: task.as_deref(), run: None, data });
-        self.read = (number, entry.id.clone());
+        self.read = Mark { number, id: entry.id.clone() };
         Ok(())
+    }
+}
+
+impl Mark {
+    fn of(line: &Line) -> Mark {
+        Mark { number: line.seq, id: line.id.clone() }
     }
 }
 
