@@ -1,12 +1,13 @@
 //! The requests of the store to the virtual objects in Restate, and their answers: what `portolan-restate` serves.
 //!
-//! There are three kinds of object. A name has the form `SPACE.REST`; a space is the runs of one project.
+//! There are four kinds of object. A name has the form `SPACE.REST`; a space is the runs of one project.
 //!
 //! | object | key | what it keeps |
 //! |---|---|---|
 //! | [`RUN`] | the handle of a run | its records, its snapshot and its lease |
 //! | [`INDEX`] | the number of a shard | the lines of the runs whose handles [`shard`] maps to it |
 //! | [`DEFINITION`] | the first [`DEFINITION_KEY`] digits of a digest | the definition bundles whose digests begin so |
+//! | [`SHARED`] | the name of a list | the entries of a list that all machines of the project share |
 //!
 //! A run's object tells its shard of changes by messages that are not waited for, so that a write takes one invocation: at
 //! once where a run begins, waits for a person, ends or is due, and otherwise within a second. Restate delivers these
@@ -20,6 +21,8 @@ pub const RUN: &str = "PortolanRun";
 pub const INDEX: &str = "PortolanIndex";
 /// The object of definition bundles.
 pub const DEFINITION: &str = "PortolanDefinition";
+/// The object of a list that all machines share.
+pub const SHARED: &str = "PortolanShared";
 /// The number of shards of a space. It is a part of the stored data: another number would look for runs elsewhere.
 pub const SHARDS: u32 = 8;
 /// The number of digits of a digest that name the object of its definition.
@@ -359,4 +362,26 @@ pub struct Definition {
     pub digest: String,
     /// Its text.
     pub text: String,
+}
+
+/// An entry of a shared list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The identity: a list has one entry with it.
+    pub id: String,
+    /// What [`EntriesAfter::key`] selects. Empty for an entry that is only read in its order.
+    pub key: String,
+    /// The content.
+    pub text: String,
+}
+
+/// A request for the entries after `after`, up to `limit`. An answer of many bytes has fewer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EntriesAfter {
+    /// Leaves out the entries with another key.
+    pub key: Option<String>,
+    /// The number of the entry before the first.
+    pub after: u64,
+    /// The maximum number of entries.
+    pub limit: u64,
 }

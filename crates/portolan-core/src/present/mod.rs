@@ -108,6 +108,11 @@ pub enum TrustRequirement {
         /// The workflow.
         workflow: String,
     },
+    /// A person may have trusted it, and this cannot be verified.
+    Unverified {
+        /// The reason, and what to do.
+        reason: String,
+    },
 }
 
 /// A branch outside the run.

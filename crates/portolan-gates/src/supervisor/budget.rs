@@ -197,6 +197,11 @@ impl UsageSum {
             None => self.unstated += 1,
         }
     }
+
+    fn raise_to(&mut self, other: &UsageSum) {
+        self.sum = self.sum.max(other.sum);
+        self.unstated = self.unstated.max(other.unstated);
+    }
 }
 
 /// The usage in a window.
@@ -228,6 +233,17 @@ impl WindowUsage {
         self.cost_micros.take(usage.cost_micros);
         self.wall_ms.take(usage.wall_ms);
         self.tool_calls.take(usage.tool_calls);
+    }
+
+    /// Raises each sum to that of `other`, which counts the same reports and others.
+    pub(super) fn raise_to(&mut self, other: &WindowUsage) {
+        self.at = self.at.max(other.at);
+        self.turns.raise_to(&other.turns);
+        self.tokens_in.raise_to(&other.tokens_in);
+        self.tokens_out.raise_to(&other.tokens_out);
+        self.cost_micros.raise_to(&other.cost_micros);
+        self.wall_ms.raise_to(&other.wall_ms);
+        self.tool_calls.raise_to(&other.tool_calls);
     }
 
     /// Returns the usage in a unit, or `None` if none was reported.

@@ -90,6 +90,21 @@ impl SupervisorState {
         at_hand.or_else(|| self.queue.values().find(free))
     }
 
+    /// Returns the state with the usage and the raised limits that all machines of the project reported, where they are
+    /// more than this machine knows. A session is that of one machine.
+    pub fn with_shared(&self, shared: &SupervisorState) -> SupervisorState {
+        let mut all = self.clone();
+        let prefix = format!("{}:", Scope::Session.name());
+        for (window, spent) in shared.spent.iter().filter(|(window, _)| !window.starts_with(&prefix)) {
+            all.spent.entry(window.clone()).or_default().raise_to(spent);
+        }
+        for (window, cap) in &shared.raised {
+            let known = all.raised.entry(window.clone()).or_default();
+            *known = (*known).max(*cap);
+        }
+        all
+    }
+
     /// Returns the raised limit in a window.
     pub fn raised_to(&self, window: &str, unit: Unit) -> Option<u64> {
         self.raised.get(&key(window, unit.name())).copied()

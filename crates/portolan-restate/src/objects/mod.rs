@@ -4,6 +4,7 @@
 mod definition;
 mod index;
 mod run;
+mod shared;
 
 use restate_sdk::endpoint::Builder;
 use restate_sdk::prelude::Endpoint;
@@ -11,8 +12,9 @@ use restate_sdk::prelude::Endpoint;
 pub(crate) use definition::PortolanDefinition;
 pub(crate) use index::{PortolanIndex, PortolanIndexClient};
 pub(crate) use run::PortolanRun;
+pub(crate) use shared::PortolanShared;
 
 /// Returns an endpoint with all objects, for Restate's servers to call.
 pub fn bind(builder: Builder) -> Endpoint {
-    builder.bind(PortolanRun).bind(PortolanIndex).bind(PortolanDefinition).build()
+    builder.bind(PortolanRun).bind(PortolanIndex).bind(PortolanDefinition).bind(PortolanShared).build()
 }

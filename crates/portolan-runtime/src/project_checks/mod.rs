@@ -69,13 +69,14 @@ pub fn digest(checks: &ProjectChecks) -> Option<Digest> {
     (!commands.is_empty()).then(|| trust::digest_of(&commands))
 }
 
-/// Checks whether a person allowed the commands.
+/// Checks whether a person allowed the commands on this machine. They are a part of its checks, as the type check is, and
+/// are not shared.
 ///
 /// # Errors
 /// The record of trust cannot be read.
 pub fn is_trusted(checks: &ProjectChecks, trust: &Trust) -> Result<bool, ServiceError> {
     let Some(digest) = digest(checks) else { return Ok(true) };
-    trust.is_trusted(&digest).map_err(|error| ServiceError::failed(error.code(), error.message, error.help))
+    trust.is_trusted_here(&digest).map_err(|error| ServiceError::failed(error.code(), error.message, error.help))
 }
 
 /// Returns the latest verdict of a check on the present files, or `None` if there is none.

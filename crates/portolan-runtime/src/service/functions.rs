@@ -6,6 +6,7 @@ use std::time::Duration;
 use ::tracing::Instrument as _;
 use portolan_core::engine::Effect;
 use portolan_core::graph::Workflow;
+use portolan_core::present::TrustRequirement;
 use portolan_core::run::{Actor, Event, EventKind, Opening, Run};
 use portolan_core::value::Timestamp;
 use serde_json::Value;
@@ -114,26 +115,23 @@ impl Service {
     /// # Errors
     /// They are not trusted yet.
     pub fn may_start_servers(&self, definition: &Definition) -> Result<(), ServiceError> {
-        if self.lacks_trusted_attachments(definition) {
-            return Err(ServiceError::refused(
-                "not_trusted",
-                format!("`{FILE}` attaches commands to `{}` that are not trusted yet", definition.workflow.id()),
-                format!("read it, then run `portolan trust {FILE}`; the person at this machine decides this"),
-            ));
-        }
-        let Some(commands) = &definition.commands else { return Ok(()) };
-        if self.trust().is_trusted(commands).unwrap_or(false) {
-            return Ok(());
-        }
-        let file = definition.file.as_deref().unwrap_or(definition.workflow.id().as_str());
-        Err(ServiceError::refused(
-            "not_trusted",
-            format!("`{file}` starts or contacts servers that are not trusted yet"),
-            format!(
-                "read it, then run `portolan trust {}`; the person at this machine decides this",
-                super::view::shell_word(file)
-            ),
-        ))
+        let Some(untrusted) = self.untrusted(definition) else { return Ok(()) };
+        let (message, file) = match &untrusted {
+            TrustRequirement::Unverified { reason } => {
+                let message = "it cannot be verified that the servers are trusted";
+                return Err(ServiceError::refused("not_trusted", message, reason));
+            }
+            TrustRequirement::Trust { file } | TrustRequirement::PutBack { file, .. } if file == FILE => {
+                (format!("`{FILE}` attaches commands to `{}` that are not trusted yet", definition.workflow.id()), FILE)
+            }
+            _ => {
+                let file = definition.file.as_deref().unwrap_or(definition.workflow.id().as_str());
+                (format!("`{file}` starts or contacts servers that are not trusted yet"), file)
+            }
+        };
+        let lifted = self.lifted_here(&TrustRequirement::Trust { file: file.to_owned() });
+        let help = format!("read it, then {lifted}; the person at this machine decides this");
+        Err(ServiceError::refused("not_trusted", message, help))
     }
 
     /// Drives the run of a function until it is over or waits.

@@ -10,7 +10,7 @@ use portolan_core::value::CheckId;
 use tracing::Instrument as _;
 
 use super::hold::{Carrier, HeldRun};
-use super::{Caller, How, Service, lifted_by};
+use super::{Caller, How, Service};
 use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::drive::{Drive, EffectFuture, EffectRequest, Keep, KeepFuture, Perform, Performers};
@@ -45,7 +45,7 @@ impl Service {
             };
             return Ok(Some(format!(
                 "the run waits because it uses servers that are not trusted yet: {}, then {run}",
-                lifted_by(&lift)
+                self.lifted_here(&lift)
             )));
         }
         let id = match &held.carrier {

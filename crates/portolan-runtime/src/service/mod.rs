@@ -213,11 +213,12 @@ impl Service {
             Some(data) => data.clone(),
             None => data_dir().map_err(hold::trust_error)?,
         };
-        let trust = Trust::open(&data, &options.project).map_err(hold::trust_error)?;
         let folder = options.project.join(".portolan");
         let journal = TaskJournal::new(&folder);
         let pinned = definitions::PinnedDefinitions::default();
         let store = options.store.open(&data, folder.join("definitions"));
+        let trust = Trust::open(&data, &options.project).and_then(|trust| trust.shared_through(&data, &store));
+        let trust = trust.map_err(hold::trust_error)?;
         let tokens = Tokens::in_folder(&data);
         let (words, pools, live) = (KnownWords::default(), Mutex::default(), Mutex::default());
         let (loaded, pace, above) = (run_cache::LoadedRuns::default(), Arc::default(), OnceLock::new());
@@ -261,7 +262,7 @@ impl Service {
 
     /// Returns the records of the project's supervisor.
     pub fn supervisor_log(&self) -> SupervisorLog<'_> {
-        SupervisorLog::of(self.project(), &self.options.clock)
+        SupervisorLog::of(self.project(), &self.options.clock).shared_through(self.store())
     }
 
     /// Returns the source of time.

@@ -10,7 +10,6 @@ use portolan_core::value::Outcome;
 use super::hold::HeldRun;
 use super::led_drive::PendingClaim;
 use super::request::Report;
-use super::view::lifted_by;
 use super::{Caller, Service};
 use crate::conflict::{CommitError, Retries};
 use crate::definition::Definition;
@@ -58,7 +57,7 @@ impl Service {
             Some(lift) => Err(ServiceError::refused(
                 "not_trusted",
                 format!("leaving `{}` requires commands that are not trusted yet", frame.place.node()),
-                format!("{}; the person at this machine decides this", lifted_by(&lift)),
+                format!("{}; the person at this machine decides this", self.lifted_here(&lift)),
             )),
             None => Ok(()),
         }

@@ -7,8 +7,8 @@ use portolan_core::diagnostic::list;
 use portolan_core::graph::Kind;
 use portolan_core::run::Run;
 
+use super::Service;
 use super::hold::HeldRun;
-use super::{Service, lifted_by};
 use crate::carrier::Address;
 use crate::definition::Definition;
 use crate::error::{ErrorKind, ServiceError};
@@ -50,7 +50,7 @@ impl Service {
             return Err(ServiceError::refused(
                 "not_trusted",
                 message,
-                format!("{}; the person at this machine decides this", lifted_by(&lift)),
+                format!("{}; the person at this machine decides this", self.lifted_here(&lift)),
             ));
         }
         let folder = run.opening.folder.as_ref().map_or_else(|| self.project().to_owned(), PathBuf::from);

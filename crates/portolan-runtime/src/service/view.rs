@@ -13,6 +13,7 @@ use crate::definition::Definition;
 use crate::error::ServiceError;
 use crate::project_checks;
 use crate::tasks::{self, terminal};
+use crate::trust::Digest;
 use crate::view::View;
 
 impl Service {
@@ -111,39 +112,81 @@ impl Service {
         lacking.then(|| TrustRequirement::Trust { file: project_checks::FILE.to_owned() })
     }
 
-    /// Checks whether the project attaches untrusted commands to a definition. A trust record that cannot be read
-    /// trusts nothing.
-    pub(super) fn lacks_trusted_attachments(&self, definition: &Definition) -> bool {
-        definition.attached_commands.iter().any(|commands| !self.trust.is_trusted(commands).unwrap_or(false))
+    /// Checks whether these commands are trusted. A trust record that cannot be read trusts nothing.
+    ///
+    /// # Errors
+    /// The store through which machines share trust counts here, and does not say it.
+    fn is_trusted(&self, commands: &Digest) -> Result<bool, TrustRequirement> {
+        match self.trust.is_trusted(commands) {
+            Ok(is_trusted) => Ok(is_trusted),
+            Err(error) if error.is_of_store() => Err(TrustRequirement::Unverified { reason: error.to_string() }),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Checks whether the project attaches untrusted commands to a definition.
+    ///
+    /// # Errors
+    /// As for [`Service::is_trusted`].
+    fn lacks_trusted_attachments(&self, definition: &Definition) -> Result<bool, TrustRequirement> {
+        for commands in &definition.attached_commands {
+            if !self.is_trusted(commands)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns how to trust a definition's commands, if any is untrusted. Commands attached by the project come first.
     pub fn untrusted(&self, definition: &Definition) -> Option<TrustRequirement> {
-        if self.lacks_trusted_attachments(definition) {
-            let now = attachments::digests(&attachments::load(self.project()).unwrap_or_default());
-            let file = attachments::FILE.to_owned();
-            return Some(match definition.attached_commands.iter().all(|begun| now.contains(begun)) {
-                true => TrustRequirement::Trust { file },
-                false => TrustRequirement::PutBack { workflow: file.clone(), file },
-            });
+        match self.lacks_trusted_attachments(definition) {
+            Ok(false) => {}
+            Ok(true) => return Some(self.unattached(definition)),
+            Err(unverified) => return Some(unverified),
         }
         let commands = definition.commands.as_ref()?;
-        // A trust record that cannot be read trusts nothing.
-        if self.trust.is_trusted(commands).unwrap_or(false) {
-            return None;
+        match self.is_trusted(commands) {
+            Ok(true) => None,
+            Ok(false) => Some(self.unallowed(definition, commands)),
+            Err(unverified) => Some(unverified),
         }
+    }
+
+    fn unattached(&self, definition: &Definition) -> TrustRequirement {
+        let now = attachments::digests(&attachments::load(self.project()).unwrap_or_default());
+        let file = attachments::FILE.to_owned();
+        match definition.attached_commands.iter().all(|begun| now.contains(begun)) {
+            true => TrustRequirement::Trust { file },
+            false => TrustRequirement::PutBack { workflow: file.clone(), file },
+        }
+    }
+
+    fn unallowed(&self, definition: &Definition, commands: &Digest) -> TrustRequirement {
         let workflow = definition.workflow.id().as_str();
         let Some(path) = self.library.path(workflow) else {
-            return Some(TrustRequirement::Restore { workflow: workflow.to_owned() });
+            return TrustRequirement::Restore { workflow: workflow.to_owned() };
         };
         let path = path.strip_prefix(self.project()).map_or_else(|_| path.clone(), std::path::Path::to_path_buf);
         let file = path.to_string_lossy().into_owned();
         let as_begun = self.library.definition(workflow).is_ok_and(|now| now.commands.as_ref() == Some(commands));
-        Some(if as_begun {
+        if as_begun {
             TrustRequirement::Trust { file }
         } else {
             TrustRequirement::PutBack { workflow: workflow.to_owned(), file }
-        })
+        }
+    }
+
+    /// Describes to the person at this machine how to trust the commands: also through the store, if machines share trust
+    /// there and this one has not accepted it.
+    pub(super) fn lifted_here(&self, untrusted: &TrustRequirement) -> String {
+        let lifted = lifted_by(untrusted);
+        let is_verified = !matches!(untrusted, TrustRequirement::Unverified { .. });
+        match self.trust.shared_address() {
+            Some(address) if is_verified && !self.trust.accepts_shared().unwrap_or(true) => {
+                format!("{lifted}, or accept what is trusted in `{address}` with `portolan trust --accept-shared`")
+            }
+            _ => lifted,
+        }
     }
 }
 
@@ -160,6 +203,7 @@ pub fn lifted_by(untrusted: &TrustRequirement) -> String {
         TrustRequirement::Restore { workflow } => {
             format!("restore the file that `{workflow}` came from and run `portolan trust` on it, or begin a new run")
         }
+        TrustRequirement::Unverified { reason } => reason.clone(),
     }
 }
 

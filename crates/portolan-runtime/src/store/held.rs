@@ -120,7 +120,7 @@ pub(super) fn holder() -> String {
 }
 
 /// Returns the name of this machine.
-fn host() -> String {
+pub(crate) fn host() -> String {
     #[cfg(unix)]
     return rustix::system::uname().nodename().to_string_lossy().into_owned();
     #[cfg(not(unix))]

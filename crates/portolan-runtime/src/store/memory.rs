@@ -10,8 +10,8 @@ use portolan_core::value::Timestamp;
 use super::definitions::Definitions;
 use super::lease::DrivenRuns;
 use super::{
-    Digest, Entry, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, RunStatus, Store, StoreError,
-    StoredRun, Summary, still_open,
+    Digest, Entry, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, RunStatus, SharedEntry, SharedList,
+    SharedRequest, Store, StoreError, StoredRun, Summary, shared, still_open,
 };
 
 /// A store in memory.
@@ -21,12 +21,15 @@ pub struct MemoryStore {
     driven: DrivenRuns,
     /// The definitions of runs outside the store, which outlast it.
     outside: Option<Definitions>,
+    /// The address of the lists, if several services share them.
+    shared: Option<String>,
 }
 
 #[derive(Debug, Default)]
 struct Shelf {
     runs: BTreeMap<RunId, Journal>,
     definitions: BTreeMap<Digest, Arc<str>>,
+    lists: BTreeMap<SharedList, Vec<SharedEntry>>,
     /// The number of writes.
     version: u64,
     /// The number of runs that were ever created.
@@ -144,6 +147,26 @@ impl Store for MemoryStore {
         // Without a folder, those that were stored by themselves are among them.
         Box::pin(async move { Ok(if self.outside.is_some() { self.shelf().remove_unused_definitions() } else { 0 }) })
     }
+
+    fn shared_address(&self) -> Option<String> {
+        self.shared.clone()
+    }
+
+    fn append_shared<'a>(&'a self, list: SharedList, entries: &'a [SharedEntry]) -> Reply<'a, ()> {
+        Box::pin(async move {
+            self.shared.as_ref().ok_or_else(shared::not_shared)?;
+            shared::check(entries)?;
+            self.shelf().append_shared(list, entries);
+            Ok(())
+        })
+    }
+
+    fn shared<'a>(&'a self, request: &'a SharedRequest) -> Reply<'a, Vec<(u64, SharedEntry)>> {
+        Box::pin(async move {
+            self.shared.as_ref().ok_or_else(shared::not_shared)?;
+            Ok(self.shelf().shared(request))
+        })
+    }
 }
 
 impl MemoryStore {
@@ -151,6 +174,13 @@ impl MemoryStore {
     #[must_use]
     pub fn definitions_in(mut self, folder: PathBuf) -> MemoryStore {
         self.outside = Some(Definitions::in_folder(folder));
+        self
+    }
+
+    /// Returns the store with lists that all services share that have it, at this address: each is then like a machine.
+    #[must_use]
+    pub fn shared_at(mut self, address: &str) -> MemoryStore {
+        self.shared = Some(address.to_owned());
         self
     }
 
@@ -226,6 +256,24 @@ impl Shelf {
         Ok(())
     }
 
+    fn append_shared(&mut self, list: SharedList, entries: &[SharedEntry]) {
+        let list = self.lists.entry(list).or_default();
+        for entry in entries {
+            if list.iter().all(|known| known.id != entry.id) {
+                list.push(entry.clone());
+            }
+        }
+    }
+
+    fn shared(&self, request: &SharedRequest) -> Vec<(u64, SharedEntry)> {
+        let entries = (1..).zip(self.lists.get(&request.list).into_iter().flatten());
+        let is_wanted = |(number, entry): &(u64, &SharedEntry)| {
+            *number > request.after && request.key.as_ref().is_none_or(|key| entry.key == *key)
+        };
+        let wanted = entries.filter(is_wanted).take(request.limit.min(shared::MOST_SHARED_PER_PAGE));
+        wanted.map(|(number, entry)| (number, entry.clone())).collect()
+    }
+
     fn remove_unused_definitions(&mut self) -> u64 {
         let before = self.definitions.len();
         let runs = &self.runs;
@@ -277,6 +325,15 @@ mod tests {
     async fn it_keeps_what_a_store_promises() {
         check(async || {
             let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+            Subject::new(move || Arc::clone(&store), ())
+        })
+        .await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn it_keeps_them_too_with_shared_lists() {
+        check(async || {
+            let store: Arc<dyn Store> = Arc::new(MemoryStore::default().shared_at("memory"));
             Subject::new(move || Arc::clone(&store), ())
         })
         .await;

@@ -21,6 +21,7 @@ mod postgres;
 mod restate;
 mod rows;
 mod seal;
+mod shared;
 mod sqlite;
 mod status;
 mod summary;
@@ -41,11 +42,13 @@ pub use archive::{ExportError, ExportResult, ImportResult, LeftOut, LeftOuts, Se
 pub use at::{BadAddress, StoreAt};
 pub use error::StoreError;
 pub(crate) use error::store_error;
+pub(crate) use held::host;
 pub use lease::{Lease, LossFuture};
 pub use memory::MemoryStore;
 pub use postgres::{PostgresAddress, PostgresStore};
 pub use restate::{RestateAddress, RestateStore};
 pub use seal::{Keyring, Part, Sealer, UnsealError};
+pub use shared::{MOST_SHARED_BYTES, MOST_SHARED_PER_PAGE, SharedEntry, SharedList, SharedRequest};
 pub use sqlite::SqliteStore;
 pub use status::{SchemaVersion, StoreStatus};
 pub use summary::{RunStatus, Summary};
@@ -178,6 +181,30 @@ pub trait Store: Send + Sync {
     /// stays, so a store that cannot distinguish the two removes none.
     fn remove_unused_definitions(&self) -> Reply<'_, u64> {
         Box::pin(async { Ok(0) })
+    }
+
+    /// Returns the address of the lists that all machines of a project share, without a password or token. `None` if the
+    /// store belongs to one machine and has no lists.
+    ///
+    /// A machine that trusts what such a list says has bound this decision to the address: it contains all that decides
+    /// which server is asked.
+    fn shared_address(&self) -> Option<String> {
+        None
+    }
+
+    /// Appends entries to a shared list: all of them or none. Those whose identity is in the list already are left out, so
+    /// an append may be repeated.
+    ///
+    /// An acknowledged entry is returned by the next [`shared`](Store::shared), on all machines.
+    fn append_shared<'a>(&'a self, list: SharedList, entries: &'a [SharedEntry]) -> Reply<'a, ()> {
+        let _ = (list, entries);
+        Box::pin(async { Err(shared::not_shared()) })
+    }
+
+    /// Returns entries of a shared list with their numbers, which grow from 1, in their order.
+    fn shared<'a>(&'a self, request: &'a SharedRequest) -> Reply<'a, Vec<(u64, SharedEntry)>> {
+        let _ = request;
+        Box::pin(async { Err(shared::not_shared()) })
     }
 
     /// Returns the state of the store. It changes nothing: tables of an earlier version stay as they are.

@@ -4,16 +4,20 @@
 //! appended to the log, and then stored beside the log, all under one lock. A process that dies in between loses
 //! nothing.
 
+mod shared;
+#[cfg(test)]
+mod shared_tests;
 mod state;
 
 use std::path::Path;
 
 use portolan_core::value::Timestamp;
-use portolan_gates::supervisor::{BudgetStatus, SupervisorState, standings};
+use portolan_gates::supervisor::{Budget, BudgetStatus, Scope, SupervisorState, standings};
 
 use crate::audit::{self, Durability, Log, LogEntry};
 use crate::clock::Clock;
 use crate::error::ServiceError;
+use crate::store::Store;
 use crate::{plugins, project_folder};
 use state::KeptState;
 
@@ -27,12 +31,20 @@ const BEHIND: usize = 500;
 pub struct SupervisorLog<'p> {
     project: &'p Path,
     clock: &'p Clock,
+    /// The store through which machines share budgets, if the project has one.
+    store: Option<&'p dyn Store>,
 }
 
 impl<'p> SupervisorLog<'p> {
     /// Returns the records of a project.
     pub fn of(project: &'p Path, clock: &'p Clock) -> SupervisorLog<'p> {
-        SupervisorLog { project, clock }
+        SupervisorLog { project, clock, store: None }
+    }
+
+    /// Returns the records with the budgets that machines share through `store`, if it has lists.
+    #[must_use]
+    pub fn shared_through(self, store: &'p dyn Store) -> SupervisorLog<'p> {
+        SupervisorLog { store: store.shared_address().map(|_| store), ..self }
     }
 
     /// Returns the current state.
@@ -51,17 +63,38 @@ impl<'p> SupervisorLog<'p> {
         Ok(kept.board)
     }
 
-    /// Returns the status of the budgets for a task, and for the session that reported last.
+    /// Sends to the store what other machines do not know of this one's usage, and returns what all machines reported.
+    /// `None` if no budget of these depends on it: then the store is not asked.
     ///
     /// # Errors
-    /// The project's plugins cannot be read or have faults, or the log cannot be read.
+    /// `budgets_unverified` if the store cannot be asked or its list is damaged; or the log cannot be read.
+    pub async fn shared(&self, budgets: &[Budget]) -> Result<Option<SupervisorState>, ServiceError> {
+        let are_shared = budgets.iter().any(|budget| budget.scope != Scope::Session);
+        match self.store.filter(|_| are_shared) {
+            Some(store) => shared::synchronize(self.project, store).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the current state, with what other machines reported towards these budgets.
+    async fn counted(&self, budgets: &[Budget]) -> Result<SupervisorState, ServiceError> {
+        let shared = self.shared(budgets).await?;
+        let board = self.board().await?;
+        Ok(shared.map_or_else(|| board.clone(), |shared| board.with_shared(&shared)))
+    }
+
+    /// Returns the status of the budgets for a task, and for the session that reported last on this machine.
+    ///
+    /// # Errors
+    /// The project's plugins cannot be read or have faults, or the log cannot be read; or as for
+    /// [`shared`](SupervisorLog::shared).
     pub async fn standings(&self, task: Option<&str>) -> Result<Vec<BudgetStatus>, ServiceError> {
         let budgets = plugins::load(self.project)?.budgets;
-        let board = self.board().await?;
+        let board = self.counted(&budgets).await?;
         Ok(standings(&budgets, &board, task, board.session.as_deref(), self.now()))
     }
 
-    /// Refuses to continue if a budget is used up.
+    /// Refuses to continue if a budget is used up, or cannot be verified.
     ///
     /// # Errors
     /// `halted` if one is; or as for [`standings`](SupervisorLog::standings).
@@ -87,20 +120,18 @@ impl<'p> SupervisorLog<'p> {
         if budgets.is_empty() {
             return Ok(());
         }
-        let board = self.board().await?;
+        let board = self.counted(&budgets).await?;
         let all = standings(&budgets, &board, task, session(&board).as_deref(), self.now());
         all.into_iter().find(|standing| standing.halts).map_or(Ok(()), |halt| Err(halted(&halt)))
     }
 
-    /// Returns the budget that stops a task.
-    pub(crate) fn halt_on(
-        &self,
-        board: &SupervisorState,
-        task: Option<&str>,
-    ) -> Result<Option<BudgetStatus>, ServiceError> {
-        let budgets = plugins::load(self.project)?.budgets;
-        let all = standings(&budgets, board, task, board.session.as_deref(), self.now());
-        Ok(all.into_iter().find(|standing| standing.halts))
+    /// Checks whether a budget stops a task: one that is used up, or one that cannot be verified.
+    pub(crate) async fn is_stopped(&self, task: Option<&str>) -> Result<bool, ServiceError> {
+        match self.may_work(task).await {
+            Ok(()) => Ok(false),
+            Err(error) if matches!(error.code, "halted" | "budgets_unverified") => Ok(true),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns the present time, by the clock of the project's service.

@@ -32,6 +32,12 @@ pub enum TrustFault {
     Unreadable,
     /// It cannot be written.
     Unwritable,
+    /// The store belongs to one machine, and shares no trust.
+    NotShared,
+    /// The store through which trust is shared cannot be asked.
+    Unasked,
+    /// An entry of that store is damaged.
+    Damaged,
 }
 
 impl TrustFault {
@@ -44,6 +50,9 @@ impl TrustFault {
             TrustFault::Broken => "trust_broken",
             TrustFault::Unreadable => "trust_unreadable",
             TrustFault::Unwritable => "trust_unwritable",
+            TrustFault::NotShared => "trust_not_shared",
+            TrustFault::Unasked => "trust_unasked",
+            TrustFault::Damaged => "trust_damaged",
         }
     }
 }
@@ -52,6 +61,32 @@ impl TrustError {
     /// Returns the stable code for programs.
     pub fn code(&self) -> &'static str {
         self.fault.code()
+    }
+
+    /// Checks whether the fault is that of the store through which trust is shared.
+    pub fn is_of_store(&self) -> bool {
+        matches!(self.fault, TrustFault::Unasked | TrustFault::Damaged)
+    }
+
+    pub(super) fn not_shared() -> TrustError {
+        let message = "this project's store belongs to this machine, and shares no trust".to_owned();
+        let help = "name a database with `--store postgres://…`, or Restate with `--store restate://…`";
+        new(TrustFault::NotShared, message, help)
+    }
+
+    pub(super) fn unasked(address: &str, why: &str) -> TrustError {
+        let message = format!(
+            "the trust that is shared in `{address}` cannot be asked for, so nothing is trusted because of it ({why})"
+        );
+        new(TrustFault::Unasked, message, "make the store reachable and try again, or trust the file on this machine")
+    }
+
+    pub(super) fn damaged(number: u64, address: &str) -> TrustError {
+        let message = format!(
+            "entry {number} of the trust that is shared in `{address}` is damaged or of a newer release, so its commands are \
+             not trusted"
+        );
+        new(TrustFault::Damaged, message, "look who wrote it and restore it, or trust the file on this machine")
     }
 
     pub(super) fn is_missing(&self) -> bool {

@@ -14,6 +14,9 @@
 //! * The commands without the project would be too weak. `cargo test` runs whatever the repository contains. Allowed
 //!   here, it must not be allowed in another clone that happens to name the same steps.
 //!
+//! Trust may be shared with other machines through a store: see `shared.rs`. The folder of a project differs from machine
+//! to machine, so the store names the commands alone, and each machine decides for which of its projects the store counts.
+//!
 //! Trust covers each command's program, arguments and timeout, and its flow, node and check. It does not cover the text
 //! of scripts that a command starts. They belong to the work that is being checked.
 
@@ -21,9 +24,13 @@ mod commands;
 mod error;
 mod phases;
 mod place;
+mod shared;
+#[cfg(test)]
+mod shared_tests;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -39,6 +46,7 @@ pub use error::{TrustError, TrustFault};
 pub use phases::phases_digest;
 pub use place::data_dir;
 pub use place::{data_dir_from, data_dir_of_account};
+pub use shared::{Acceptance, GivenTrust, SharedDecision};
 
 /// The folder of the entries. Each is a separate file, so recording needs no lock and a broken entry affects no other.
 const FOLDER: &str = "trusted";
@@ -70,10 +78,18 @@ impl TrustEntry {
 }
 
 /// The record of trust for one project.
-#[derive(Debug)]
 pub struct Trust {
     folder: PathBuf,
     project: PathBuf,
+    /// The store through which machines share trust, if the project has one.
+    shared: Option<shared::SharedTrust>,
+}
+
+impl fmt::Debug for Trust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Trust { folder, project, .. } = self;
+        f.debug_struct("Trust").field("folder", folder).field("project", project).finish_non_exhaustive()
+    }
 }
 
 impl Trust {
@@ -83,11 +99,17 @@ impl Trust {
     /// The record would be inside the project, another user may write it, or a path cannot be resolved.
     pub fn open(dir: &Path, project: &Path) -> Result<Trust, TrustError> {
         let project = project.canonicalize().map_err(|error| TrustError::unreadable(project, error))?;
-        Ok(Trust { folder: outside(&dir.join(FOLDER), &project)?, project })
+        Ok(Trust { folder: outside(&dir.join(FOLDER), &project)?, project, shared: None })
     }
 
-    /// Checks whether a person allowed these commands in this project.
+    /// Checks whether a person allowed these commands in this project: on this machine, or through the store if that
+    /// counts here. The store is asked only if it counts.
     pub fn is_trusted(&self, commands: &Digest) -> Result<bool, TrustError> {
+        Ok(self.is_trusted_here(commands)? || self.is_trusted_in_store(commands)?)
+    }
+
+    /// Checks whether a person allowed these commands in this project on this machine, whatever the store says.
+    pub fn is_trusted_here(&self, commands: &Digest) -> Result<bool, TrustError> {
         let path = self.path(&key(&self.project, commands));
         match read(&path) {
             Ok(entry) => Ok(entry.project == self.project && entry.commands == *commands),

@@ -167,7 +167,7 @@ fn the_same_commands_in_another_project_are_not_trusted() {
     let trust = Trust::open(here.data.path(), there.project.path()).expect("a good place");
     assert!(!trust.is_trusted(&entry(1).commands).expect("readable"));
     // A copy of the entry under the name for this project does not count either.
-    let Trust { folder, project } = &trust;
+    let Trust { folder, project, .. } = &trust;
     let (from, to) = (here.trust().list().0[0].key(), key(project, &entry(1).commands));
     fs::copy(folder.join(format!("{from}.json")), folder.join(format!("{to}.json"))).expect("writable");
     assert!(!trust.is_trusted(&entry(1).commands).expect("readable"));

@@ -214,8 +214,9 @@ impl<'s> Autopilot<'s> {
             driver: self.driver.id().to_owned(),
             usage: worked.usage.clone(),
         };
-        let standings = supervisor.record_usage(&report).await?;
-        for standing in standings.iter().filter(|standing| standing.halts) {
+        // What could not be sent is sent when the budgets are asked for next.
+        let recorded = supervisor.record_usage(&report).await?;
+        for standing in recorded.budgets.iter().filter(|standing| standing.halts) {
             self.notify(Kind::BudgetHalt, Some(&item.task), standing.sentence(), None).await;
         }
         if let Some(why) = &worked.failed {

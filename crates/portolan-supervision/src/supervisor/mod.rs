@@ -14,7 +14,7 @@ pub use ask::{Ask, ReplyResult};
 pub use mark::Mark;
 pub use notices::NotifierFailure;
 pub use queue::Task;
-pub use spend::{Raise, UsageReport};
+pub use spend::{Raise, UsageReport, UsageResult};
 
 /// The supervisor of a project.
 pub struct Supervisor<'s> {

@@ -3,7 +3,7 @@
 use portolan_core::run::{Actor, Channel};
 use portolan_gates::guidelines::Who;
 use portolan_gates::log_line::LogLine;
-use portolan_gates::supervisor::{Budget, BudgetStatus, Scope, Unit, Usage, standings};
+use portolan_gates::supervisor::{Budget, BudgetStatus, Scope, SupervisorState, Unit, Usage, standings};
 use portolan_runtime::audit::{Kind, LogEntry};
 use portolan_runtime::error::ServiceError;
 use portolan_runtime::rules::rules;
@@ -28,6 +28,16 @@ pub struct UsageReport {
     pub usage: Usage,
 }
 
+/// The result of a report, which is in the log.
+#[derive(Debug)]
+pub struct UsageResult {
+    /// The status of the budgets.
+    pub budgets: Vec<BudgetStatus>,
+    /// The reason why the store does not have it yet, so that it does not count on other machines. It is sent with the next
+    /// request that needs the budgets.
+    pub unsent: Option<ServiceError>,
+}
+
 /// A request to raise a budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Raise {
@@ -44,13 +54,15 @@ pub struct Raise {
 }
 
 impl Supervisor<'_> {
-    /// Records usage in the log, and once for each budget that most or all of it is used up. Returns the status of the
-    /// budgets.
+    /// Records usage in the log, and once for each budget that most or all of it is used up. Then sends it to the store, if
+    /// machines share the budgets there. Returns the status of the budgets.
     ///
     /// # Errors
     /// The project's plugins cannot be read or have faults, or the log cannot be read or written.
-    pub async fn record_usage(&self, report: &UsageReport) -> Result<Vec<BudgetStatus>, ServiceError> {
+    pub async fn record_usage(&self, report: &UsageReport) -> Result<UsageResult, ServiceError> {
         let budgets = plugins::load(self.service.project())?.budgets;
+        // Whatever the store says, the usage is recorded.
+        let before = self.log.shared(&budgets).await.unwrap_or(None);
         let mut data = report.usage.to_json();
         data["session"] = json!(report.session);
         data["driver"] = json!(report.driver);
@@ -59,11 +71,19 @@ impl Supervisor<'_> {
             phase: report.phase.clone(),
             ..LogEntry::of(kind, data)
         };
-        self.log
+        let standings = self
+            .log
             .change(|board, now| {
-                let mut after = board.clone();
                 let (kind, task) = (Kind::UsageRecorded.name(), report.task.as_deref());
-                after.apply(&LogLine { id: "", kind, at: now, task, run: None, data: &data });
+                let line = LogLine { id: "", kind, at: now, task, run: None, data: &data };
+                let with_line = |state: &SupervisorState| {
+                    let mut after = state.clone();
+                    after.apply(&line);
+                    after
+                };
+                let own = with_line(board);
+                let after = before.as_ref().map_or_else(|| own.clone(), |all| own.with_shared(&with_line(all)));
+                let data = data.clone();
                 let mut entries = vec![of(Kind::UsageRecorded, data)];
                 let standings = standings(&budgets, &after, task, report.session.as_deref(), now);
                 for standing in standings.iter().filter(|standing| standing.warns) {
@@ -78,15 +98,17 @@ impl Supervisor<'_> {
                 }
                 Ok((entries, standings))
             })
-            .await
+            .await?;
+        Ok(UsageResult { budgets: standings, unsent: self.log.shared(&budgets).await.err() })
     }
 
-    /// Raises a budget for the open window. It bypasses I-15, and is recorded before it takes effect.
+    /// Raises a budget for the open window. It bypasses I-15, and is recorded before it takes effect. Then it is sent to the
+    /// store, if machines share the budgets there. Returns the reason why the store does not have it yet, if so.
     ///
     /// # Errors
     /// The caller may not raise it, the reason is blank or too long, there is no such budget, or the new cap is no
-    /// raise.
-    pub async fn raise(&self, raise: &Raise, caller: &Caller) -> Result<(), ServiceError> {
+    /// raise. The store does not say what the budget is now.
+    pub async fn raise(&self, raise: &Raise, caller: &Caller) -> Result<Option<ServiceError>, ServiceError> {
         let reason = raise.reason.trim();
         if reason.is_empty() || reason.len() > 4_000 {
             return Err(ServiceError::refused(
@@ -100,8 +122,10 @@ impl Supervisor<'_> {
         let brief = self.service.flow().brief().await?;
         let task = raise.task.clone().or_else(|| brief.as_ref().map(|brief| brief.task.clone()));
         let phase = brief.map_or_else(|| "idle".to_owned(), |brief| brief.phase);
+        let shared = self.log.shared(&budgets).await?;
         self.log
-            .change(|board, now| {
+            .change(|own, now| {
+                let board = &shared.as_ref().map_or_else(|| own.clone(), |shared| own.with_shared(shared));
                 let all = standings(&budgets, board, task.as_deref(), board.session.as_deref(), now);
                 let found = all.iter().find(|found| (found.scope, found.unit) == (raise.scope, raise.unit));
                 let Some(found) = found else {
@@ -134,7 +158,8 @@ impl Supervisor<'_> {
                     LogEntry { task: task.clone(), phase: Some(phase.clone()), ..LogEntry::of(Kind::Bypass, data) };
                 Ok((vec![entry], ()))
             })
-            .await
+            .await?;
+        Ok(self.log.shared(&budgets).await.err())
     }
 
     fn may_raise(&self, caller: &Caller) -> Result<String, ServiceError> {

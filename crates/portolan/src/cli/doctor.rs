@@ -62,7 +62,7 @@ fn reviewer(common: &Common) -> Option<Finding> {
     let model = guidelines.review.model.as_deref()?;
     let digest = review::digest(&guidelines)?;
     let allow = format!("run `portolan trust {}`", rules::FILE);
-    match (review::may_look(model), service.trust().is_trusted(&digest)) {
+    match (review::may_look(model), service.trust().is_trusted_here(&digest)) {
         (Err(error), _) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
         (Ok(()), Ok(true)) => finding(State::Good, format!("`{model}` is allowed to see changes")),
         (Ok(()), Ok(false)) => {

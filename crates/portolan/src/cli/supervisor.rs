@@ -345,15 +345,24 @@ fn raise(verb: &BudgetVerb, output: Output, service: &Service, caller: &Caller) 
         true => person::confirmed(service, "may bypass I-15")?,
         false => caller.clone(),
     };
-    block_on(Supervisor::of(service).raise(&raise, &caller))??;
-    budgets(task.as_deref(), output, service)
+    match block_on(Supervisor::of(service).raise(&raise, &caller))?? {
+        Some(unsent) => {
+            complain_unsent(output, &unsent);
+            Ok(Exit::Done)
+        }
+        None => budgets(task.as_deref(), output, service),
+    }
 }
 
 fn usage(args: &UsageArgs, output: Output, service: &Service) -> anyhow::Result<Exit> {
     let amount = |unit: Unit, amount: Option<f64>, name| amount.map(|amount| counted(unit, amount, name)).transpose();
-    let active = block_on(service.flow().active())??.map(|active| active.task);
+    let task = match &args.task {
+        // What is used is recorded also while the store of runs is away.
+        Some(task) => Some(task.clone()),
+        None => block_on(service.flow().active())??.map(|active| active.task),
+    };
     let report = UsageReport {
-        task: args.task.clone().or(active),
+        task,
         phase: None,
         session: args.session.clone(),
         driver: args.driver.clone(),
@@ -366,8 +375,16 @@ fn usage(args: &UsageArgs, output: Output, service: &Service) -> anyhow::Result<
             tool_calls: args.tool_calls.map(u64::from),
         },
     };
-    let standings = block_on(Supervisor::of(service).record_usage(&report))??;
-    show(&standings, output)
+    let recorded = block_on(Supervisor::of(service).record_usage(&report))??;
+    recorded.unsent.iter().for_each(|unsent| complain_unsent(output, unsent));
+    show(&recorded.budgets, output)
+}
+
+/// Says that a record does not count on other machines yet.
+fn complain_unsent(output: Output, unsent: &ServiceError) {
+    let why = one_line(&unsent.message);
+    output
+        .remark(format!("note: it is recorded here, and is sent with the next request that needs the budgets: {why}"));
 }
 
 fn counted(unit: Unit, amount: f64, name: &str) -> Result<u64, ServiceError> {

@@ -1,5 +1,7 @@
 //! `portolan trust`: a person allows the commands of a definition.
 
+mod shared;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,7 +20,8 @@ use portolan_runtime::models::OpenError;
 use portolan_runtime::rules;
 use portolan_runtime::service::{Service, ServiceError};
 use portolan_runtime::trust::{
-    Digest, Trust, TrustEntry, TrustedCommand, commands, commands_digest, digest_of, phases_digest, server_commands,
+    Acceptance, Digest, GivenTrust, Trust, TrustEntry, TrustedCommand, commands, commands_digest, digest_of,
+    phases_digest, server_commands,
 };
 use portolan_runtime::typecheck::{Checker, CheckerOrigin, checker};
 use portolan_runtime::{attachments, plugins, project_checks};
@@ -26,7 +29,7 @@ use serde_json::json;
 
 use super::check::{draw_findings, is_graph, is_rules, is_servers, refuse, refuse_files};
 use super::output::{Output, command_line, one_line};
-use super::{Common, Exit, Leniency, person};
+use super::{Common, Exit, Leniency, person, runs};
 use crate::install;
 
 /// Allow what definitions and rules of this project run.
@@ -39,10 +42,13 @@ use crate::install;
 /// Example: portolan trust .flow/workflows/release.json
 #[derive(Args)]
 #[command(after_help = "No command from a repository is run before this. Trust is recorded outside the repository; a \
-        changed command must be trusted again.")]
+        changed command must be trusted again.\n\nWith a store that several machines use (`--store postgres://…` or \
+        `--store restate://…`), `--shared` records it for all of them. It counts on a machine after its user ran \
+        `portolan trust --accept-shared` there: from then on, whoever can write the store decides what may run in the \
+        project on that machine.")]
 pub(super) struct TrustArgs {
     /// Files of workflows, of graphs or of MCP servers, or `.portolan/guidelines.yaml`.
-    #[arg(value_name = "FILE", required_unless_present_any = ["list", "typecheck"])]
+    #[arg(value_name = "FILE", required_unless_present_any = ["list", "typecheck", "accept_shared"])]
     files: Vec<PathBuf>,
     /// Revoke the trust instead.
     #[arg(long, conflicts_with = "list")]
@@ -54,8 +60,17 @@ pub(super) struct TrustArgs {
     #[arg(long, conflicts_with = "list")]
     typecheck: bool,
     /// List what is trusted, in all projects.
+    /// With `--shared`, also what is trusted in the store.
     #[arg(long, conflicts_with = "files")]
     list: bool,
+    /// Record it for all machines that accept what is trusted in the store, instead of for this machine alone.
+    /// With `--revoke`, withdraw it on all machines.
+    #[arg(long, conflicts_with = "typecheck")]
+    shared: bool,
+    /// Accept on this machine, for this project, what is trusted in the store: now and later.
+    /// With `--revoke`, end this.
+    #[arg(long, conflicts_with_all = ["files", "list", "shared", "typecheck"])]
+    accept_shared: bool,
 }
 
 pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
@@ -63,10 +78,18 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     let options = common.options()?;
     let service = Service::new(options)?;
     if args.list {
-        return list(&output, service.trust());
+        return list(&output, service.trust(), args.shared);
     }
     if !args.revoke {
         person::confirmed(&service, "may trust what a project runs")?;
+    }
+    if args.accept_shared {
+        return shared::accept(&output, service.trust(), args.revoke);
+    }
+    let change = if args.revoke { Change::Revoke } else { Change::Allow };
+    let change = TrustChange { change, scope: if args.shared { Scope::Shared } else { Scope::Machine } };
+    if args.shared {
+        shared::may_share(service.trust(), &args.files)?;
     }
     let (rules, others): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(|path| is_rules(path));
     let (added, others): (Vec<&PathBuf>, Vec<&PathBuf>) =
@@ -110,7 +133,7 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     let mut report = Vec::new();
     if let Some((asked, others)) = typecheck.as_deref().and_then(<[TrustRequest]>::split_first) {
         let are_agreed = !rules.is_empty() && !args.revoke && install::agree(service.project())?;
-        let mut settled = settle(&output, &service, asked, args.revoke)?;
+        let mut settled = settle(&output, &service, asked, change)?;
         if are_agreed {
             settled["agreed"] = true.into();
             if !output.is_json() {
@@ -119,26 +142,26 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         }
         report.push(settled);
         for asked in others {
-            report.push(settle(&output, &service, asked, args.revoke)?);
+            report.push(settle(&output, &service, asked, change)?);
         }
     }
     for path in added {
         for asked in own(&service, path)? {
-            report.push(settle(&output, &service, &asked, args.revoke)?);
+            report.push(settle(&output, &service, &asked, change)?);
         }
     }
     for asked in servers {
-        report.push(settle(&output, &service, &asked, args.revoke)?);
+        report.push(settle(&output, &service, &asked, change)?);
     }
     for (source, definition) in definitions {
         let asked = TrustRequest::of(&source, &definition.workflow);
         if let Some(phases) = phases_digest(&definition.workflow, &definition.texts_digest()) {
-            report.push(agree(&output, &service, &asked, phases, args.revoke)?);
+            report.push(agree(&output, &service, &asked, phases, change)?);
             if asked.runs.is_none() {
                 continue;
             }
         }
-        report.push(settle(&output, &service, &asked, args.revoke)?);
+        report.push(settle(&output, &service, &asked, change)?);
     }
     if output.is_json() {
         output.json(&json!({ "files": report }))?;
@@ -155,7 +178,7 @@ fn of_project(path: &Path) -> Option<&'static str> {
 /// Records that the person allows the commands of a project file.
 pub(super) fn allow(output: &Output, service: &Service, file: &str) -> anyhow::Result<()> {
     for asked in own(service, &service.project().join(file))? {
-        settle(output, service, &asked, false)?;
+        settle(output, service, &asked, TrustChange { change: Change::Allow, scope: Scope::Machine })?;
     }
     Ok(())
 }
@@ -238,6 +261,18 @@ struct TrustRequest {
 }
 
 impl TrustRequest {
+    /// Returns the record of commands of this file, or of its phases.
+    fn entry(&self, service: &Service, commands: &Digest, runs: Vec<TrustedCommand>) -> TrustEntry {
+        TrustEntry {
+            project: service.project().to_owned(),
+            commands: commands.clone(),
+            file: self.text.clone(),
+            path: self.file.clone(),
+            at: Clock::System.now(),
+            runs,
+        }
+    }
+
     fn of(source: &Source, workflow: &Workflow) -> TrustRequest {
         TrustRequest {
             file: source.name.to_string(),
@@ -314,8 +349,73 @@ fn typecheck(
     Ok(Ok(checked.into_iter().chain(reviewer).collect()))
 }
 
+/// What a person decides.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Allow,
+    Revoke,
+}
+
+/// Where it counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// On this machine.
+    Machine,
+    /// On all machines that accept what is trusted in the store.
+    Shared,
+}
+
+#[derive(Clone, Copy)]
+struct TrustChange {
+    change: Change,
+    scope: Scope,
+}
+
+/// The result of a change.
+enum Changed {
+    Allowed,
+    Revoked,
+    WasNot,
+    /// Revoked on this machine, where the store still allows it.
+    StillShared,
+}
+
+/// Records a change of one entry.
+fn record(
+    service: &Service,
+    entry: TrustEntry,
+    TrustChange { change, scope }: TrustChange,
+) -> Result<Changed, ServiceError> {
+    let trust = service.trust();
+    let person = runs::person();
+    let was_trusted = match (change, scope) {
+        (Change::Allow, Scope::Machine) => {
+            trust.record(entry).map_err(trust_error)?;
+            return Ok(Changed::Allowed);
+        }
+        (Change::Allow, Scope::Shared) => {
+            trust.share(entry, person.name()).map_err(trust_error)?;
+            return Ok(Changed::Allowed);
+        }
+        (Change::Revoke, Scope::Shared) => trust.withdraw(&entry, person.name()).map_err(trust_error)?,
+        (Change::Revoke, Scope::Machine) => {
+            let was_trusted = trust.forget(&entry).map_err(trust_error)?;
+            if trust.is_trusted(&entry.commands).map_err(trust_error)? {
+                return Ok(Changed::StillShared);
+            }
+            was_trusted
+        }
+    };
+    Ok(if was_trusted { Changed::Revoked } else { Changed::WasNot })
+}
+
 /// Records or revokes the trust in one file's commands, and prints them.
-fn settle(output: &Output, service: &Service, asked: &TrustRequest, revoke: bool) -> anyhow::Result<serde_json::Value> {
+fn settle(
+    output: &Output,
+    service: &Service,
+    asked: &TrustRequest,
+    change: TrustChange,
+) -> anyhow::Result<serde_json::Value> {
     let file = one_line(&asked.file);
     let Some((digest, runs)) = &asked.runs else {
         if !output.is_json() {
@@ -323,22 +423,19 @@ fn settle(output: &Output, service: &Service, asked: &TrustRequest, revoke: bool
         }
         return Ok(json!({ "file": asked.file, "trusted": false, "commands": [] }));
     };
-    let entry = TrustEntry {
-        project: service.project().to_owned(),
-        commands: digest.clone(),
-        file: asked.text.clone(),
-        path: asked.file.clone(),
-        at: Clock::System.now(),
-        runs: runs.iter().map(masked).collect(),
-    };
+    let entry = asked.entry(service, digest, runs.iter().map(masked).collect());
     let runs = entry.runs.clone();
-    let said = if !revoke {
-        service.trust().record(entry).map_err(trust_error)?;
-        "these commands may run in this project"
-    } else if service.trust().revoke(&entry.key()).map_err(trust_error)? {
-        "these commands may no longer run"
-    } else {
-        "these commands were not trusted"
+    let changed = record(service, entry, change)?;
+    let said = match (&changed, change.scope) {
+        (Changed::Allowed, Scope::Machine) => "these commands may run in this project",
+        (Changed::Allowed, Scope::Shared) => {
+            "these commands may run in this project, here and on each machine that accepts what is trusted in the store"
+        }
+        (Changed::Revoked, _) => "these commands may no longer run",
+        (Changed::WasNot, _) => "these commands were not trusted",
+        (Changed::StillShared, _) => {
+            "these commands may still run, because the store allows them: `--revoke --shared` withdraws them there"
+        }
     };
     if !output.is_json() {
         output.line(format!("{file}: {said}"))?;
@@ -346,7 +443,8 @@ fn settle(output: &Output, service: &Service, asked: &TrustRequest, revoke: bool
             output.line(format!("  {}", line(command)))?;
         }
     }
-    Ok(json!({ "file": asked.file, "trusted": !revoke, "commands": runs }))
+    let trusted = matches!(changed, Changed::Allowed | Changed::StillShared);
+    Ok(json!({ "file": asked.file, "trusted": trusted, "commands": runs }))
 }
 
 /// Records or revokes that tasks may begin with the phases of a file.
@@ -355,28 +453,26 @@ fn agree(
     service: &Service,
     asked: &TrustRequest,
     phases: Digest,
-    revoke: bool,
+    change: TrustChange,
 ) -> anyhow::Result<serde_json::Value> {
-    let entry = TrustEntry {
-        project: service.project().to_owned(),
-        commands: phases,
-        file: asked.text.clone(),
-        path: asked.file.clone(),
-        at: Clock::System.now(),
-        runs: Vec::new(),
-    };
-    let said = if !revoke {
-        service.trust().record(entry).map_err(trust_error)?;
-        "tasks may begin with these phases in this project"
-    } else if service.trust().revoke(&entry.key()).map_err(trust_error)? {
-        "tasks may no longer begin with these phases"
-    } else {
-        "these phases were not trusted"
+    let changed = record(service, asked.entry(service, &phases, Vec::new()), change)?;
+    let said = match (&changed, change.scope) {
+        (Changed::Allowed, Scope::Machine) => "tasks may begin with these phases in this project",
+        (Changed::Allowed, Scope::Shared) => {
+            "tasks may begin with these phases in this project, here and on each machine that accepts what is trusted in \
+             the store"
+        }
+        (Changed::Revoked, _) => "tasks may no longer begin with these phases",
+        (Changed::WasNot, _) => "these phases were not trusted",
+        (Changed::StillShared, _) => {
+            "tasks may still begin with these phases, because the store allows them: `--revoke --shared` withdraws them there"
+        }
     };
     if !output.is_json() {
         output.line(format!("{}: {said}", one_line(&asked.file)))?;
     }
-    Ok(json!({ "file": asked.file, "trusted": !revoke, "phases": true }))
+    let trusted = matches!(changed, Changed::Allowed | Changed::StillShared);
+    Ok(json!({ "file": asked.file, "trusted": trusted, "phases": true }))
 }
 
 fn line(command: &TrustedCommand) -> String {
@@ -433,31 +529,76 @@ fn masked_url(url: &str) -> String {
     format!("{scheme}://{host}{path}{}", query.unwrap_or_default())
 }
 
-fn list(output: &Output, trust: &Trust) -> anyhow::Result<Exit> {
-    let (mut entries, faults) = trust.list();
+fn list(output: &Output, trust: &Trust, with_store: bool) -> anyhow::Result<Exit> {
+    let (mut entries, mut faults) = trust.list();
     for entry in &mut entries {
         entry.runs = entry.runs.iter().map(masked).collect();
     }
+    let (accepted, given, unread) = trust.list_stores();
+    faults.extend(unread);
+    // Without `--shared`, the store is only asked if what it says counts here.
+    let is_counted = trust.accepts_shared().unwrap_or(false);
+    let in_store = match with_store || is_counted {
+        true => Some(shared::decisions(trust)?),
+        false => None,
+    };
+    let (decisions, damaged) = in_store.unwrap_or_default();
+    faults.extend(damaged);
+    let is_empty = entries.is_empty() && accepted.is_empty() && given.is_empty() && decisions.is_empty();
     if output.is_json() {
-        output.json(&json!({ "trusted": entries }))?;
-    } else if entries.is_empty() && faults.is_empty() {
+        let mut listed = json!({ "trusted": entries });
+        if !accepted.is_empty() {
+            listed["accepted"] = json!(accepted);
+        }
+        if !given.is_empty() {
+            listed["given"] = json!(given);
+        }
+        if !decisions.is_empty() {
+            listed["shared"] = json!({
+                "store": trust.shared_address(), "counts": is_counted, "trusted": decisions,
+            });
+        }
+        output.json(&listed)?;
+    } else if is_empty && faults.is_empty() {
         output.remark("nothing is trusted");
     } else {
         for entry in &entries {
-            let project = entry.project.to_string_lossy();
-            output.line(format!("{}  {}  in {}", rfc3339(entry.at), one_line(&entry.path), one_line(&project)))?;
-            for command in &entry.runs {
-                output.line(format!("  {}", line(command)))?;
-            }
-            if entry.runs.is_empty() {
-                output.line("  its phases")?;
-            }
+            list_entry(output, entry, "")?;
         }
+        for GivenTrust { store, entry } in &given {
+            list_entry(output, entry, &format!("  shared in {}", one_line(store)))?;
+        }
+        for Acceptance { project, store, at } in &accepted {
+            let project = project.to_string_lossy();
+            output.line(format!(
+                "{}  all that is trusted in {}  in {}",
+                rfc3339(*at),
+                one_line(store),
+                one_line(&project)
+            ))?;
+        }
+        shared::list(output, trust, &decisions, is_counted)?;
     }
     for fault in &faults {
         output.error(fault.code(), &fault.message, &fault.help);
     }
     Ok(if faults.is_empty() { Exit::Done } else { Exit::Failed })
+}
+
+fn list_entry(output: &Output, entry: &TrustEntry, suffix: &str) -> anyhow::Result<()> {
+    let project = entry.project.to_string_lossy();
+    output.line(format!("{}  {}  in {}{suffix}", rfc3339(entry.at), one_line(&entry.path), one_line(&project)))?;
+    list_runs(output, &entry.runs)
+}
+
+fn list_runs(output: &Output, runs: &[TrustedCommand]) -> anyhow::Result<()> {
+    for command in runs {
+        output.line(format!("  {}", line(command)))?;
+    }
+    if runs.is_empty() {
+        output.line("  its phases")?;
+    }
+    Ok(())
 }
 
 fn trust_error(error: portolan_runtime::trust::TrustError) -> ServiceError {

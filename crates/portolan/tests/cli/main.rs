@@ -68,6 +68,8 @@ mod studio;
 mod supervisor;
 mod support;
 mod team;
+mod team_budgets;
+mod team_trust;
 mod telemetry;
 mod test;
 mod trust;

@@ -15,50 +15,50 @@ use crate::support::{Project, SUM, reported};
 use crate::worker::{SERVER as SLOW_SERVER, SLOW};
 
 /// A server that keeps the runs of several machines.
-enum Shared {
+pub(crate) enum Shared {
     Postgres(Server),
     Restate(Restate),
 }
 
 impl Shared {
     /// Returns those that this machine has.
-    fn all() -> Vec<Shared> {
+    pub(crate) fn all() -> Vec<Shared> {
         let (postgres, restate) = (Server::start().map(Shared::Postgres), Restate::start().map(Shared::Restate));
         postgres.into_iter().chain(restate).collect()
     }
 
     /// Returns the address of a store there.
-    fn address(&self, name: &str) -> String {
+    pub(crate) fn address(&self, name: &str) -> String {
         match self {
             Shared::Postgres(server) => server.address(&format!("postgres?schema={name}")),
             Shared::Restate(server) => server.address(name),
         }
     }
 
-    fn machines(&self) -> (Machine, Machine) {
+    pub(crate) fn machines(&self) -> (Machine, Machine) {
         (Machine::new(&self.address("shop")), Machine::new(&self.address("shop")))
     }
 }
 
 /// A machine that shares a store.
-struct Machine {
-    project: Project,
+pub(crate) struct Machine {
+    pub(crate) project: Project,
     store: String,
 }
 
 impl Machine {
-    fn new(store: &str) -> Machine {
+    pub(crate) fn new(store: &str) -> Machine {
         Machine { project: Project::small(), store: store.to_owned() }
     }
 
-    fn command(&self, line: &str) -> Command {
+    pub(crate) fn command(&self, line: &str) -> Command {
         let words: Vec<&str> = line.split_whitespace().collect();
         let mut command = self.project.command(&words);
         command.env("PORTOLAN_STORE", &self.store);
         command
     }
 
-    fn says(&self, line: &str) -> String {
+    pub(crate) fn says(&self, line: &str) -> String {
         self.project.output_text(&self.command(line).output().expect("the binary starts"))
     }
 

@@ -17,8 +17,16 @@ impl Flow<'_> {
         let Some(digest) = phases_digest(&definition.workflow, &definition.texts_digest()) else { return Ok(()) };
         // Without hooks, phases do not restrict an agent anyway. An unreadable state may be an installation.
         let is_installed = !matches!(Pins::around(self.service.project()), Ok(None));
-        if !is_installed || is_shipped(definition) || self.service.trust.is_trusted(&digest).unwrap_or(false) {
+        if !is_installed || is_shipped(definition) {
             return Ok(());
+        }
+        match self.service.trust.is_trusted(&digest) {
+            Ok(true) => return Ok(()),
+            Err(error) if error.is_of_store() => {
+                return Err(ServiceError::refused("not_trusted", error.message, error.help));
+            }
+            // A trust record that cannot be read trusts nothing.
+            Ok(false) | Err(_) => {}
         }
         let path = self.service.library.path(name);
         let path = path.as_deref().map(|path| path.strip_prefix(self.service.project()).unwrap_or(path));

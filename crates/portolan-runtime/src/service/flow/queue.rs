@@ -92,9 +92,9 @@ impl Flow<'_> {
         let board = supervisor.board().await?;
         let asks = board.open().filter(|question| task.is_some() && question.task.as_deref() == task);
         let questions: Vec<String> = asks.map(|question| question.token.clone()).collect();
-        let status = match (run.is_over(), supervisor.halt_on(&board, task)?, questions.is_empty()) {
+        let status = match (run.is_over(), supervisor.is_stopped(task).await?, questions.is_empty()) {
             (true, ..) => None,
-            (_, Some(_), _) => Some(TaskStatus::Halted),
+            (_, true, _) => Some(TaskStatus::Halted),
             (_, _, false) => Some(TaskStatus::WaitingForReply),
             _ => None,
         };

@@ -23,6 +23,7 @@ mod journal;
 pub(super) mod leases;
 mod removal;
 pub(super) mod sample;
+mod shared;
 
 use std::any::Any;
 use std::pin::Pin;
@@ -92,6 +93,10 @@ const PROMISES: &[(&str, Promise)] = promises! {
     removal: pages_contain_each_run_once a_page_says_how_each_run_stands a_run_that_is_over_can_be_removed
         an_open_run_is_not_removed a_run_that_is_driven_is_not_removed only_definitions_without_a_run_are_removed
         a_status_counts_runs_and_records;
+    shared: a_store_of_one_machine_has_no_lists entries_are_seen_by_all_machines_in_their_order
+        an_entry_that_is_appended_again_counts_once of_many_machines_each_entry_is_counted_once
+        entries_are_selected_by_their_key a_page_has_a_bounded_number_of_entries what_is_too_large_is_not_shared
+        whoever_has_read_an_entry_has_read_all_before_it;
 };
 
 /// Checks that a store fulfils every guarantee. `make` creates an empty store for each of them.

@@ -52,6 +52,38 @@ impl PostgresAddress {
         self
     }
 
+    /// Returns the address of the shared lists: all that decides which server is asked, and neither the user nor the
+    /// password. It shows where the server is not verified.
+    pub(super) fn of_lists(&self) -> String {
+        let mut parts = vec![format!("schema={}", self.schema)];
+        let addresses: Vec<String> = self.config.get_hostaddrs().iter().map(ToString::to_string).collect();
+        if !addresses.is_empty() {
+            parts.push(format!("hostaddr={}", addresses.join(",")));
+        }
+        if self.config.get_ssl_mode() == SslMode::Disable && self.has_remote_host() {
+            parts.push("sslmode=disable".to_owned());
+        }
+        if let Some(path) = &self.root_certificates {
+            parts.push(format!("sslrootcert={}", path.display()));
+        }
+        format!("postgres://{}/{}?{}", self.hosts(), self.config.get_dbname().unwrap_or_default(), parts.join("&"))
+    }
+
+    /// Returns the hosts with their ports.
+    fn hosts(&self) -> String {
+        let ports = self.config.get_ports();
+        let host = |(place, host): (usize, &Host)| {
+            let port = ports.get(place).or(ports.first()).unwrap_or(&DEFAULT_PORT);
+            match host {
+                Host::Tcp(name) if name.contains(':') => format!("[{name}]:{port}"),
+                Host::Tcp(name) => format!("{name}:{port}"),
+                #[cfg(unix)]
+                Host::Unix(folder) => format!("{}:{port}", folder.display()),
+            }
+        };
+        self.config.get_hosts().iter().enumerate().map(host).collect::<Vec<_>>().join(",")
+    }
+
     fn has_remote_host(&self) -> bool {
         let is_loopback = |name: &str| name == "localhost" || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
         self.config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(name) if !is_loopback(name)))
@@ -141,17 +173,7 @@ impl fmt::Display for PostgresAddress {
         if let Some(user) = self.config.get_user() {
             write!(f, "{user}@")?;
         }
-        let ports = self.config.get_ports();
-        for (place, host) in self.config.get_hosts().iter().enumerate() {
-            let port = ports.get(place).or(ports.first()).unwrap_or(&DEFAULT_PORT);
-            let comma = if place == 0 { "" } else { "," };
-            match host {
-                Host::Tcp(name) if name.contains(':') => write!(f, "{comma}[{name}]:{port}")?,
-                Host::Tcp(name) => write!(f, "{comma}{name}:{port}")?,
-                #[cfg(unix)]
-                Host::Unix(folder) => write!(f, "{comma}{}:{port}", folder.display())?,
-            }
-        }
+        f.write_str(&self.hosts())?;
         write!(f, "/{}", self.config.get_dbname().unwrap_or_default())?;
         if self.schema != DEFAULT_SCHEMA {
             write!(f, "?schema={}", self.schema)?;

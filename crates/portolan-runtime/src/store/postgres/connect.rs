@@ -38,7 +38,12 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The number of the advisory lock of a migration: "Port".
 const MIGRATION_LOCK: i64 = 0x506f_7274;
 /// The tables, version by version. A released one is never edited: add another, also where only a function changes.
-const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 /// Every migration makes them anew.
 const FUNCTIONS: &str = include_str!("functions.sql");
 

@@ -1,7 +1,8 @@
--- The functions of this release. Neither notifies anybody: the server commits transactions with a notification one after
+-- The functions of this release. None notifies anybody: the server commits transactions with a notification one after
 -- another, each with a wait for the disk, so that the writers of all machines would wait for one another.
 DROP FUNCTION IF EXISTS create_run;
 DROP FUNCTION IF EXISTS append_records;
+DROP FUNCTION IF EXISTS append_shared;
 
 CREATE FUNCTION create_run(
     new_id TEXT, new_definition TEXT, definition_text BYTEA, opened_at BIGINT, opening TEXT, cover TEXT,
@@ -78,6 +79,23 @@ BEGIN
         ELSE
             outcomes[i] := 'conflict';
             actuals[i] := last;
+        END IF;
+    END LOOP;
+END $$;
+
+-- Appends entries to a shared list, but those whose identity it has. Writers wait for one another until the commit, so that
+-- whoever reads a number has all smaller ones. Readers do not wait.
+CREATE FUNCTION append_shared(of_list TEXT, ids TEXT[], keys TEXT[], texts TEXT[]) RETURNS VOID LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    last BIGINT;
+BEGIN
+    LOCK TABLE shared_entries IN SHARE ROW EXCLUSIVE MODE;
+    SELECT coalesce(max(e.number), 0) INTO last FROM shared_entries e WHERE e.list = of_list;
+    FOR i IN 1 .. cardinality(ids) LOOP
+        IF NOT EXISTS (SELECT FROM shared_entries e WHERE e.list = of_list AND e.id = ids[i]) THEN
+            last := last + 1;
+            INSERT INTO shared_entries VALUES (of_list, last, ids[i], keys[i], texts[i]);
         END IF;
     END LOOP;
 END $$;

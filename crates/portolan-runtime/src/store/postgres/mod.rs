@@ -13,6 +13,7 @@ mod listen;
 mod outages;
 mod read;
 mod remove;
+mod shared;
 mod skew;
 mod status;
 #[cfg(test)]
@@ -33,8 +34,8 @@ use super::jobs::ended;
 use super::lease::DrivenRuns;
 use super::rows::{NewRows, Row, Sizes};
 use super::{
-    Digest, Entry, Keyring, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, SchemaVersion, Store,
-    StoreError, StoreStatus, StoredRun, Summary,
+    Digest, Entry, Keyring, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, SchemaVersion, SharedEntry,
+    SharedList, SharedRequest, Store, StoreError, StoreStatus, StoredRun, Summary,
 };
 use crate::clock::Clock;
 pub use address::PostgresAddress;
@@ -246,6 +247,20 @@ impl Store for PostgresStore {
             self.shared.sizes.forget(id);
             answer
         })
+    }
+
+    fn shared_address(&self) -> Option<String> {
+        Some(self.shared.database.address().of_lists())
+    }
+
+    fn append_shared<'a>(&'a self, list: SharedList, entries: &'a [SharedEntry]) -> Reply<'a, ()> {
+        let entries = entries.to_vec();
+        Box::pin(self.on_thread(move |shared| shared::append(shared, list, entries)))
+    }
+
+    fn shared<'a>(&'a self, request: &'a SharedRequest) -> Reply<'a, Vec<(u64, SharedEntry)>> {
+        let request = request.clone();
+        Box::pin(self.on_thread(move |shared| shared::read(shared, request)))
     }
 
     fn status(&self) -> Reply<'_, StoreStatus> {

@@ -146,7 +146,8 @@ async fn tables_of_the_first_version_are_taken_over() {
     let sample = Sample::opened("mend the door");
     let id = create(&*store(&server, "postgres"), &sample).await;
     server.sql(
-        "SET search_path = portolan; DROP FUNCTION create_run; DROP FUNCTION append_records; DROP INDEX due_positions;
+        "SET search_path = portolan; DROP FUNCTION create_run; DROP FUNCTION append_records; DROP FUNCTION append_shared;
+         DROP TABLE shared_entries; DROP INDEX due_positions;
          ALTER TABLE positions DROP COLUMN due; UPDATE portolan_store SET version = 1;
          CREATE FUNCTION append_records(ids TEXT[]) RETURNS TABLE (place BIGINT) LANGUAGE sql AS 'SELECT 1'",
     );
@@ -155,6 +156,66 @@ async fn tables_of_the_first_version_are_taken_over() {
     after.defer(&id, Some(Timestamp(7))).await.expect("it can be handed over");
     let claimed = after.claim(Timestamp(7), 1).await.expect("it can be claimed");
     assert_eq!(claimed.into_iter().map(|(id, _)| id).collect::<Vec<_>>(), [id]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_of_the_third_version_get_the_shared_lists() {
+    let Some(server) = Server::start() else { return };
+    let sample = Sample::opened("mend the door");
+    let id = create(&*store(&server, "postgres"), &sample).await;
+    server.sql(
+        "SET search_path = portolan; DROP FUNCTION append_shared; DROP TABLE shared_entries;
+         UPDATE portolan_store SET version = 3",
+    );
+    let after = store(&server, "postgres");
+    after.append_shared(SharedList::Trust, &[shared_entry("a")]).await.expect("there is a list");
+    assert_eq!(after.shared(&SharedRequest::of(SharedList::Trust)).await, Ok(vec![(1, shared_entry("a"))]));
+    append(&*after, &id, 1, &sample.moved("agent", "a")).await.expect("runs go on");
+}
+
+fn shared_entry(id: &str) -> SharedEntry {
+    SharedEntry { id: id.to_owned(), key: "k".to_owned(), text: "{}".to_owned() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shared_entry_counts_once_although_the_server_crashes() {
+    let Some(mut server) = Server::start() else { return };
+    let store = store(&server, "postgres");
+    store.append_shared(SharedList::Budgets, &[shared_entry("a")]).await.expect("the server runs");
+    server.crash();
+    let later = {
+        let store = Arc::clone(&store);
+        tokio::spawn(
+            async move { store.append_shared(SharedList::Budgets, &[shared_entry("a"), shared_entry("b")]).await },
+        )
+    };
+    server.go_on();
+    later.await.expect("no panic").expect("it is carried out when the server is back");
+    let found = store.shared(&SharedRequest::of(SharedList::Budgets)).await.expect("it is read");
+    assert_eq!(found, [(1, shared_entry("a")), (2, shared_entry("b"))]);
+}
+
+/// A machine that has accepted the trust of a store has accepted that of this address.
+#[test]
+fn the_address_of_the_lists_names_what_decides_which_server_is_asked() {
+    let of = |text: &str| {
+        let keys = Keyring::in_folder(std::path::Path::new("/nowhere"));
+        PostgresStore::at(text.parse().expect("an address"), keys).shared_address().expect("it has lists")
+    };
+    let plain = of("postgres://db.example/runs");
+    assert_eq!(plain, "postgres://db.example:5432/runs?schema=portolan");
+    assert_eq!(of("postgresql://ann:hush@db.example:5432/runs?sslmode=verify-full&keepalives_idle=5"), plain);
+    for other in [
+        "postgres://db.example/shop",
+        "postgres://db.example:5433/runs",
+        "postgres://one,db.example/runs",
+        "postgres://db.example/runs?schema=shop",
+        "postgres://db.example/runs?sslmode=disable",
+        "postgres://db.example/runs?sslrootcert=/tmp/ca.pem",
+        "postgres://db.example/runs?hostaddr=10.0.0.1",
+    ] {
+        assert_ne!(of(other), plain, "{other}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -189,7 +250,7 @@ async fn what_is_wrong_with_a_server_is_said() {
     server.sql("UPDATE portolan.portolan_store SET version = 99");
     assert_eq!(
         said(&server, "postgres").await,
-        "store_unavailable: `SERVER/postgres` has a run store of version 99, and this release knows versions up to 3; \
+        "store_unavailable: `SERVER/postgres` has a run store of version 99, and this release knows versions up to 4; \
          use a newer release of portolan, or name another schema"
     );
     server.sql("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0");

@@ -10,6 +10,7 @@ mod ingress;
 mod lease;
 mod lists;
 mod read;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod write;
@@ -26,8 +27,8 @@ use super::jobs::{Jobs, Thread, ended};
 use super::lease::DrivenRuns;
 use super::rows::{NewRows, Row, Sizes};
 use super::{
-    Digest, Entry, Keyring, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, Store, StoreError,
-    StoreStatus, StoredRun, Summary,
+    Digest, Entry, Keyring, Lease, ListFilter, NewRun, PageRequest, Record, Reply, RunId, SharedEntry, SharedList,
+    SharedRequest, Store, StoreError, StoreStatus, StoredRun, Summary,
 };
 pub use address::RestateAddress;
 use ingress::Ingress;
@@ -252,6 +253,20 @@ impl Store for RestateStore {
     fn remove<'a>(&'a self, id: &'a RunId, expected_seq: u64) -> Reply<'a, ()> {
         let removed = id.clone();
         Box::pin(self.write((id.clone(), true), move |shared| write::remove(shared, removed, expected_seq)))
+    }
+
+    fn shared_address(&self) -> Option<String> {
+        Some(self.shared.ingress.address().to_string())
+    }
+
+    fn append_shared<'a>(&'a self, list: SharedList, entries: &'a [SharedEntry]) -> Reply<'a, ()> {
+        let entries = entries.to_vec();
+        Box::pin(self.on_thread(move |shared| shared::append(shared, list, entries)))
+    }
+
+    fn shared<'a>(&'a self, request: &'a SharedRequest) -> Reply<'a, Vec<(u64, SharedEntry)>> {
+        let request = request.clone();
+        Box::pin(self.on_thread(move |shared| shared::read(shared, request)))
     }
 
     fn status(&self) -> Reply<'_, StoreStatus> {

@@ -112,6 +112,18 @@ impl Store for Settled {
         self.store.remove(id, expected_seq)
     }
 
+    fn shared_address(&self) -> Option<String> {
+        self.store.shared_address()
+    }
+
+    fn append_shared<'a>(&'a self, list: SharedList, entries: &'a [SharedEntry]) -> Reply<'a, ()> {
+        self.store.append_shared(list, entries)
+    }
+
+    fn shared<'a>(&'a self, request: &'a SharedRequest) -> Reply<'a, Vec<(u64, SharedEntry)>> {
+        self.store.shared(request)
+    }
+
     fn status(&self) -> Reply<'_, StoreStatus> {
         self.first(|| self.store.status())
     }
