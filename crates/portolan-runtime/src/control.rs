@@ -59,13 +59,13 @@ pub(super) struct PendingEvent {
     pub(super) by: Actor,
     pub(super) what: EventKind,
     /// Receives the result.
-    told: oneshot::Sender<Result<(), ServiceError>>,
+    reply: oneshot::Sender<Result<(), ServiceError>>,
 }
 
 impl PendingEvent {
     /// Sends the result. The requester may have gone.
     pub(super) fn became(self, result: Result<(), ServiceError>) {
-        let _ = self.told.send(result);
+        let _ = self.reply.send(result);
     }
 }
 
@@ -231,7 +231,7 @@ impl Control {
     /// # Errors
     /// The run does not wait before a node, or these values are not allowed there.
     pub async fn set(&self, by: Actor, frame: Option<FramePath>, values: Arc<Value>) -> Result<(), ServiceError> {
-        let (told, answer) = oneshot::channel();
+        let (reply, answer) = oneshot::channel();
         let mut refused = None;
         self.0.send_if_modified(|state| {
             let Some(before) = state.before.as_ref().filter(|_| state.phase == Phase::Paused) else {
@@ -239,7 +239,7 @@ impl Control {
                 return false;
             };
             let what = EventKind::Noted { frame: frame.unwrap_or_else(|| before.clone()), values };
-            state.wanted.push_back(PendingEvent { by, what, told });
+            state.wanted.push_back(PendingEvent { by, what, reply });
             true
         });
         match refused {

@@ -70,7 +70,7 @@ pub struct Graphs {
 struct State {
     loaded: Arc<GraphVersion>,
     /// The lookups of the last reading.
-    seen: Arc<Lookups>,
+    lookups: Arc<Lookups>,
     /// The faults of the present files, if they are not what is served.
     faulty: Option<Arc<DefinitionError>>,
 }
@@ -106,10 +106,11 @@ impl Graphs {
         library: &Library,
         options: PoolOptions,
     ) -> Result<Graphs, DefinitionError> {
-        let (seen, read) = library.functions_seen(FunctionFiles::served(&files, mcp.as_deref()));
+        let (lookups, read) = library.functions_with_lookups(FunctionFiles::served(&files, mcp.as_deref()));
         let functions = read?;
         let servers = Arc::new(Servers::new(functions.servers.clone(), options.clone()));
-        let state = State { loaded: Arc::new(GraphVersion { functions, servers }), seen: Arc::new(seen), faulty: None };
+        let state =
+            State { loaded: Arc::new(GraphVersion { functions, servers }), lookups: Arc::new(lookups), faulty: None };
         Ok(Graphs { files, mcp, options, state: Mutex::new(state) })
     }
 
@@ -132,17 +133,17 @@ impl Graphs {
     /// Reads the files again if they have changed. Returns whether another version is served now, or there is a new
     /// fault.
     pub fn refresh(&self, library: &Library) -> bool {
-        let before = self.state().seen.clone();
+        let before = self.state().lookups.clone();
         if before.is_current(library) {
             return false;
         }
-        let (seen, read) = library.functions_seen(FunctionFiles::served(&self.files, self.mcp.as_deref()));
+        let (lookups, read) = library.functions_with_lookups(FunctionFiles::served(&self.files, self.mcp.as_deref()));
         let mut state = self.state();
-        if !Arc::ptr_eq(&state.seen, &before) {
+        if !Arc::ptr_eq(&state.lookups, &before) {
             // Another caller has read them meanwhile, and reports the change.
             return false;
         }
-        state.seen = Arc::new(seen);
+        state.lookups = Arc::new(lookups);
         match read {
             Ok(functions) => {
                 // Unchanged servers keep running, so that they keep their state.

@@ -26,7 +26,7 @@ pub struct Finding {
     /// The actual content.
     pub found: String,
     /// The message for the agent.
-    pub said: String,
+    pub message: String,
 }
 
 impl Finding {
@@ -87,7 +87,7 @@ pub(crate) fn installed(project: &Path) -> InstallStatus {
     let has_git = installation.files.iter().any(|file| file.host == "git");
     let written = place.metadata().and_then(|place| place.modified()).ok();
     InstallStatus {
-        altered: found.into_iter().map(|finding| finding.said).collect(),
+        altered: found.into_iter().map(|finding| finding.message).collect(),
         git_hooks_since: written.filter(|_| has_git),
     }
 }
@@ -115,7 +115,7 @@ pub fn departed(project: &Path) -> Option<Finding> {
         place: rules::FILE.to_owned(),
         expected,
         found: digest(disk::text(&project.join(rules::FILE), MAX_HOOK)),
-        said: format!(
+        message: format!(
             "`{0}` differs from the trusted version, and the trusted version applies; a person must run \
             `portolan trust {0}` for the file to apply",
             rules::FILE
@@ -129,12 +129,12 @@ fn altered(project: &Path, file: &File) -> Option<Finding> {
     let found = text.as_ref().map_or_else(|| "nothing".to_owned(), |text| Digest::of(text).to_string());
     if found == file.digest || text.as_ref().is_some_and(|text| holds_all(text, &file.parts)) {
         let is_run = file.host != "git" || pins::is_program(&file.file);
-        let said = format!("git ignores the hook in `{place}`, which is not executable");
+        let message = format!("git ignores the hook in `{place}`, which is not executable");
         let found = "not executable".to_owned();
-        return (!is_run).then(|| Finding { what: "hook", place, expected: file.digest.clone(), found, said });
+        return (!is_run).then(|| Finding { what: "hook", place, expected: file.digest.clone(), found, message });
     }
-    let said = format!("the hooks in `{place}` are not those that were installed");
-    Some(Finding { what: "hook", place, expected: file.digest.clone(), found, said })
+    let message = format!("the hooks in `{place}` are not those that were installed");
+    Some(Finding { what: "hook", place, expected: file.digest.clone(), found, message })
 }
 
 /// Checks whether all installed parts are still in a file. A file with comments is not parsed here and counts as
@@ -172,7 +172,7 @@ fn elsewhere(hook: &Path, worktree: &Worktree) -> Option<Finding> {
         what: "core.hooksPath",
         place: worktree.common_dir.clone() + "/config",
         expected: expected.display().to_string(),
-        said: format!("`core.hooksPath` points git to `{found}`, which does not contain the installed hooks"),
+        message: format!("`core.hooksPath` points git to `{found}`, which does not contain the installed hooks"),
         found,
     })
 }

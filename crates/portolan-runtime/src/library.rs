@@ -158,7 +158,7 @@ impl Library {
         let find = |name: &str| family.members.get(name);
         let (Some(workflow), Some(root)) = (workflow, find(id)) else { return Err(faulty(id, &source, &faults)) };
         let definition = Definition::read(root, &find, workflow);
-        lock(&self.checked).insert(id.to_owned(), (definition.clone(), Arc::new(family.seen)));
+        lock(&self.checked).insert(id.to_owned(), (definition.clone(), Arc::new(family.lookups)));
         Ok(definition)
     }
 
@@ -172,7 +172,8 @@ impl Library {
     /// Reads the workflow called `id` and what it runs, and checks it.
     fn examine(&self, id: &str, strictness: Strictness) -> Result<Examination, ServiceError> {
         let mut family = self.family();
-        let (source, origin) = self.note(&mut family.seen, Lookup::Name { by: id.to_owned(), name: id.to_owned() })?;
+        let (source, origin) =
+            self.note(&mut family.lookups, Lookup::Name { by: id.to_owned(), name: id.to_owned() })?;
         let (file, faults) = ParsedText::all(&source, self.strictness);
         let run = family.add(id, &file);
         self.complete(&mut family, id, run);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::carrier::task_file::{WriteDurability, exchange_known, sync_folder, write_new};
-use crate::disk::{self, NoTurn, WAIT, turn_unseen};
+use crate::disk::{self, NoTurn, WAIT, turn_without_file};
 use crate::error::{ServiceError, plain};
 
 /// The number of attempts to write a change, if writers without the lock come first.
@@ -84,7 +84,7 @@ impl LockedFile {
             let turn = Arc::clone(&beside.turn);
             return Ok(LockedFile { file: file.to_owned(), target, folder, tries: 0, turn });
         }
-        let turn = turn_unseen(&folder, WAIT).await.map_err(|why| match why {
+        let turn = turn_without_file(&folder, WAIT).await.map_err(|why| match why {
             NoTurn::Failed(error) => unwritable(file, &error),
             NoTurn::Late(lock) => {
                 let message = format!("`{}` is locked by another writer", file.display());

@@ -34,7 +34,7 @@ pub async fn turn(folder: &Path, patience: Duration) -> Result<File, NoTurn> {
 
 /// Acquires the lock of a folder that must not contain our files, such as one that is committed, by locking the folder
 /// itself. Uses [`turn`] if the system, or the disk, cannot lock folders.
-pub async fn turn_unseen(folder: &Path, patience: Duration) -> Result<File, NoTurn> {
+pub async fn turn_without_file(folder: &Path, patience: Duration) -> Result<File, NoTurn> {
     let Ok(lock) = File::open(folder) else { return turn(folder, patience).await };
     match lock.try_lock() {
         Ok(()) => Ok(lock),
@@ -94,12 +94,12 @@ mod tests {
     fn a_folder_is_written_in_turns_and_nothing_is_left_in_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let first = runtime.block_on(turn_unseen(folder.path(), WAIT)).expect("nobody else has it");
-        let late = runtime.block_on(turn_unseen(folder.path(), Duration::from_millis(5)));
+        let first = runtime.block_on(turn_without_file(folder.path(), WAIT)).expect("nobody else has it");
+        let late = runtime.block_on(turn_without_file(folder.path(), Duration::from_millis(5)));
         assert!(matches!(late, Err(NoTurn::Late(path)) if path == folder.path()));
         // The thread that still waits acquires the lock, and releases it.
         drop(first);
-        drop(runtime.block_on(turn_unseen(folder.path(), WAIT)).expect("its turn has come"));
+        drop(runtime.block_on(turn_without_file(folder.path(), WAIT)).expect("its turn has come"));
         #[cfg(unix)]
         assert_eq!(std::fs::read_dir(folder.path()).expect("it can be read").count(), 0);
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 pub use cache::{BeforeReading, FileCache};
 pub use lock::LOCK_FILE;
-pub use lock::{NoTurn, WAIT, alone, open_lock, try_alone, turn, turn_unseen};
+pub use lock::{NoTurn, WAIT, alone, open_lock, try_alone, turn, turn_without_file};
 pub use read::bytes;
 pub use read::{beginning, open, open_itself, source, text, unreadable};
 pub use stamp::{Marks, Stamp};

@@ -532,7 +532,7 @@ impl Drive<'_> {
                 Change::Talked { frame, said } => {
                     let Some(at) = self.run.frame(frame) else { continue };
                     let spent = self.run.tallies.as_deref().map(|tallies| tallies.run.spend).unwrap_or_default();
-                    watch.talked(&WorkingStateChange { path: frame, node: at.place.node(), said, spent });
+                    watch.talked(&WorkingStateChange { path: frame, node: at.place.node(), change: said, spent });
                 }
                 Change::Moved {
                     frame,

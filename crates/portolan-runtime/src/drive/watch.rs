@@ -145,7 +145,7 @@ pub struct WorkingStateChange<'a> {
     /// The state.
     pub node: &'a NodeId,
     /// The change.
-    pub said: &'a ModelStateChange,
+    pub change: &'a ModelStateChange,
     /// The run's usage before the change.
     pub spent: Spend,
 }

@@ -21,7 +21,7 @@ pub(super) struct Family {
     /// The messages about names that mean different functions in different files.
     pub(super) ambiguous: BTreeSet<String>,
     /// The lookups.
-    pub(super) seen: Lookups,
+    pub(super) lookups: Lookups,
     /// The project's attachments.
     pub(super) attachments: Attachments,
 }
@@ -57,7 +57,7 @@ impl Library {
     /// Returns a family without members. If the project's attachments cannot be read, no workflow can be run.
     pub(super) fn family(&self) -> Family {
         let mut family = Family::default();
-        let source = self.note(&mut family.seen, Lookup::Attachments);
+        let source = self.note(&mut family.lookups, Lookup::Attachments);
         match source.and_then(|(source, _)| attachments::sound(&source)) {
             Ok(attachments) => family.attachments = attachments,
             Err(error) => family.broken.push(error),
@@ -72,16 +72,16 @@ impl Library {
             if family.members.contains_key(&name) {
                 continue;
             }
-            let (source, _) = match self.note(&mut family.seen, Lookup::Name { by: by.to_owned(), name: name.clone() })
-            {
-                Ok(found) => found,
-                // An unknown workflow is reported where it is named.
-                Err(error) if ["unknown_workflow", "bad_id"].contains(&error.code) => continue,
-                Err(error) => {
-                    family.broken.push(error);
-                    continue;
-                }
-            };
+            let (source, _) =
+                match self.note(&mut family.lookups, Lookup::Name { by: by.to_owned(), name: name.clone() }) {
+                    Ok(found) => found,
+                    // An unknown workflow is reported where it is named.
+                    Err(error) if ["unknown_workflow", "bad_id"].contains(&error.code) => continue,
+                    Err(error) => {
+                        family.broken.push(error);
+                        continue;
+                    }
+                };
             let (file, faults) = ParsedText::all(&source, self.strictness);
             if file.is_empty() {
                 family.broken.push(faulty(&name, &source, &faults));

@@ -107,14 +107,17 @@ impl Library {
     /// # Errors
     /// A file cannot be read, or has faults.
     pub fn functions(&self, wanted: FunctionFiles<'_>) -> Result<FunctionSet, DefinitionError> {
-        self.functions_seen(wanted).1
+        self.functions_with_lookups(wanted).1
     }
 
     /// Does the same, and returns the lookups.
-    pub(crate) fn functions_seen(&self, wanted: FunctionFiles<'_>) -> (Lookups, Result<FunctionSet, DefinitionError>) {
+    pub(crate) fn functions_with_lookups(
+        &self,
+        wanted: FunctionFiles<'_>,
+    ) -> (Lookups, Result<FunctionSet, DefinitionError>) {
         let mut family = self.family();
         let functions = self.linked(wanted, &mut family);
-        (family.seen, functions)
+        (family.lookups, functions)
     }
 
     /// Returns all findings in a file of functions, by their sources.
@@ -148,7 +151,7 @@ impl Library {
         if let Some(error) = family.broken.first() {
             return Err(error.clone().into());
         }
-        let own = self.own_servers_seen(wanted.mcp, &mut family.seen, &mut findings)?;
+        let own = self.own_servers_with_lookups(wanted.mcp, &mut family.lookups, &mut findings)?;
         let roots = self.roots(wanted, family, &mut findings)?;
         let find = |name: &str| family.members.get(name);
         let ours: Vec<&ParsedText> = roots.iter().filter_map(|(name, _)| find(name)).collect();
@@ -194,7 +197,7 @@ impl Library {
         for (nth, path) in wanted.files.iter().enumerate() {
             let source = match wanted.text.filter(|_| nth == 0) {
                 Some(text) => text.clone(),
-                None => self.note(&mut family.seen, Lookup::File(path.clone()))?.0,
+                None => self.note(&mut family.lookups, Lookup::File(path.clone()))?.0,
             };
             let (file, faults) = ParsedText::all(&source, self.strictness);
             findings.extend(faults.into_iter().map(|fault| (source.clone(), fault)));

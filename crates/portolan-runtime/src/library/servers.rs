@@ -99,7 +99,7 @@ impl Library {
     /// The file cannot be read, or has faults.
     pub fn own_servers(&self, path: &Path) -> Result<Vec<ServerSetup>, ServiceError> {
         let mut findings = Findings::new();
-        let servers = self.own_servers_seen(Some(path), &mut Lookups::default(), &mut findings)?;
+        let servers = self.own_servers_with_lookups(Some(path), &mut Lookups::default(), &mut findings)?;
         let Some((source, fault)) = findings.iter().find(|(_, fault)| fault.is_error()) else { return Ok(servers) };
         let at = fault.span.map_or_else(|| source.name.to_string(), |span| source.place(span.start));
         let help = fault.help.clone().unwrap_or_else(|| "fix the file".to_owned());
@@ -107,14 +107,14 @@ impl Library {
         Err(ServiceError::of(ErrorKind::InvalidDefinition, "faulty_servers", message, help))
     }
 
-    pub(super) fn own_servers_seen(
+    pub(super) fn own_servers_with_lookups(
         &self,
         path: Option<&Path>,
-        seen: &mut Lookups,
+        lookups: &mut Lookups,
         findings: &mut Findings,
     ) -> Result<Vec<ServerSetup>, ServiceError> {
         let Some(path) = path else { return Ok(Vec::new()) };
-        let (source, _) = self.note(seen, Lookup::File(path.to_owned()))?;
+        let (source, _) = self.note(lookups, Lookup::File(path.to_owned()))?;
         let (servers, faults) = dialect::servers(&source);
         findings.extend(faults.into_iter().map(|fault| (source.clone(), fault)));
         Ok(servers.iter().map(|server| ServerSetup::of(server, disk::folder_of(path))).collect())

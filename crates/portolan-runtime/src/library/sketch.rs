@@ -75,7 +75,8 @@ impl Library {
             return Ok(sketch);
         }
         let mut family = self.family();
-        let (on_disk, origin) = self.note(&mut family.seen, Lookup::Name { by: id.to_owned(), name: id.to_owned() })?;
+        let (on_disk, origin) =
+            self.note(&mut family.lookups, Lookup::Name { by: id.to_owned(), name: id.to_owned() })?;
         let source = match files {
             Some(files) => rewritten(&on_disk, files)?,
             None => on_disk,
@@ -136,7 +137,7 @@ impl Library {
             self.add_findings_of_functions(&sketch.source, mcp, &mut sketch.faults);
         }
         sketch.faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
-        (sketch, family.seen)
+        (sketch, family.lookups)
     }
 
     /// Adds the findings that only appear if servers may be called.

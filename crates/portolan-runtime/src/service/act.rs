@@ -103,14 +103,14 @@ impl Service {
     /// # Errors
     /// The action is refused, with the situation of the run, or the run cannot be stored. Nothing has changed then.
     pub async fn act(&self, request: &Request, act: &Act, caller: &Caller) -> Result<View, ServiceError> {
-        self.act_heard(request, act, caller, &Listener::default()).await
+        self.act_with_listener(request, act, caller, &Listener::default()).await
     }
 
     /// Performs an action on a run. `listener` hears the checks while they run.
     ///
     /// # Errors
     /// As for [`act`](Service::act).
-    pub async fn act_heard(
+    pub async fn act_with_listener(
         &self,
         request: &Request,
         act: &Act,

@@ -20,7 +20,7 @@ pub struct ModelBindings {
     /// The default model.
     usual: Option<String>,
     prices: Arc<Prices>,
-    heard: Option<ModelListener>,
+    listener: Option<ModelListener>,
     open: Arc<Mutex<BTreeMap<String, Arc<dyn Model>>>>,
 }
 
@@ -33,7 +33,7 @@ impl Default for ModelBindings {
 impl ModelBindings {
     /// Returns models that are opened with `setup`. Their prices are unknown.
     pub fn of(setup: models::ModelSetup) -> ModelBindings {
-        ModelBindings { setup, usual: None, prices: Arc::default(), heard: None, open: Arc::default() }
+        ModelBindings { setup, usual: None, prices: Arc::default(), listener: None, open: Arc::default() }
     }
 
     /// Sets the default model, for definitions that name none.
@@ -50,8 +50,8 @@ impl ModelBindings {
 
     /// Sets a listener of the models' streamed text.
     #[must_use]
-    pub fn with_listener(self, heard: ModelListener) -> ModelBindings {
-        ModelBindings { heard: Some(heard), ..self }
+    pub fn with_listener(self, listener: ModelListener) -> ModelBindings {
+        ModelBindings { listener: Some(listener), ..self }
     }
 
     /// Adds an open model under a name.
@@ -106,12 +106,12 @@ impl ModelBindings {
         })?;
         let model = self.open(name)?;
         let question = ModelQuestion { request, tools, asker: Some(asker) };
-        let heard = self.heard.as_ref().filter(|_| is_heard);
-        let told = heard.map(|heard| {
-            let (heard, asker) = (heard.clone(), asker.to_owned());
-            move |text: &str| heard(&asker, text)
+        let listener = self.listener.as_ref().filter(|_| is_heard);
+        let sink = listener.map(|listener| {
+            let (listener, asker) = (listener.clone(), asker.to_owned());
+            move |text: &str| listener(&asker, text)
         });
-        let sink = told.as_ref().map(|told| told as &dyn Sink);
+        let sink = sink.as_ref().map(|sink| sink as &dyn Sink);
         let mut answer = model.ask(question, sink).await?;
         if answer.cost_microdollars.is_none() {
             answer.cost_microdollars = self.prices.cost(name, &answer.usage);

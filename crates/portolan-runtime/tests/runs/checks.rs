@@ -95,7 +95,7 @@ fn a_check_is_heard_and_seen_while_it_runs() {
         let report = Act::Report(Report::of("passed"));
         // Nothing is looked at before the check may end: it would be waited for.
         let (heard, seen, settled) = thread::scope(|scope| {
-            let acting = scope.spawn(|| wait(service.act_heard(&request, &report, &agent(), &listener)));
+            let acting = scope.spawn(|| wait(service.act_with_listener(&request, &report, &agent(), &listener)));
             let heard = [told.recv(), told.recv()];
             let seen = world.current(&run);
             gate.open();

@@ -47,7 +47,7 @@ pub(super) fn session_result(printed: &ProgramOutput) -> SessionResult {
     let is_error = result.get("is_error").and_then(Value::as_bool).unwrap_or(false);
     let failed = is_error.then(|| format!("`claude` reports an error: {}", portolan_core::diagnostic::clip(said)));
     SessionResult {
-        said: short(said),
+        final_message: short(said),
         usage: Usage {
             turns: number(&result, "num_turns"),
             tokens_in: read,

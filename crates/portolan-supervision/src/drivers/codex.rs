@@ -40,7 +40,7 @@ pub(super) fn session_result(printed: &ProgramOutput) -> SessionResult {
         match text("/type").as_deref() {
             Some("thread.started") => worked.session = text("/thread_id"),
             Some("item.completed") => match text("/item/type").as_deref() {
-                Some("agent_message") => worked.said = short(&text("/item/text").unwrap_or_default()),
+                Some("agent_message") => worked.final_message = short(&text("/item/text").unwrap_or_default()),
                 Some("command_execution" | "file_change" | "mcp_tool_call" | "web_search") => {
                     worked.usage.tool_calls = Some(worked.usage.tool_calls.unwrap_or(0) + 1);
                 }

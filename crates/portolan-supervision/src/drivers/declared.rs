@@ -32,7 +32,7 @@ impl AgentDriver for DeclaredDriver {
                 Err(failed) => return failed,
             };
             SessionResult {
-                said: short(&printed.out),
+                final_message: short(&printed.out),
                 usage: Usage { wall_ms: Some(printed.took_ms), ..Usage::default() },
                 failed: printed.failure(&self.0.argv[0]),
                 ..SessionResult::default()

@@ -43,7 +43,7 @@ pub(super) fn session_result(printed: &ProgramOutput) -> SessionResult {
     let reported = text("/error/message")
         .map(|why| format!("`gemini` reports an error: {}", portolan_core::diagnostic::clip(&why)));
     SessionResult {
-        said: short(&text("/response").unwrap_or_else(|| printed.out.clone())),
+        final_message: short(&text("/response").unwrap_or_else(|| printed.out.clone())),
         usage: Usage {
             tokens_in: tokens("/tokens/prompt"),
             tokens_out: tokens("/tokens/candidates"),

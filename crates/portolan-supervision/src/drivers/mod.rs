@@ -72,7 +72,7 @@ pub struct Assignment {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionResult {
     /// The end of the agent's final message.
-    pub said: String,
+    pub final_message: String,
     /// The usage.
     pub usage: Usage,
     /// The session, as the agent names it.

@@ -45,7 +45,7 @@ pub(super) fn session_result(printed: &ProgramOutput) -> SessionResult {
         let number = |path: &str| event.pointer(path).and_then(Value::as_u64);
         worked.session = text("/sessionID").or(worked.session);
         match text("/type").as_deref() {
-            Some("text") => worked.said = short(&text("/part/text").unwrap_or_default()),
+            Some("text") => worked.final_message = short(&text("/part/text").unwrap_or_default()),
             Some("tool_use") => add(&mut worked.usage.tool_calls, Some(1)),
             Some("step_finish") => {
                 let cost = event.pointer("/part/cost").and_then(Value::as_f64);

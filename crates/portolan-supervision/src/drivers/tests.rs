@@ -12,7 +12,7 @@ fn printed(out: &str) -> ProgramOutput {
 
 fn result_text(worked: &SessionResult) -> String {
     let usage = worked.usage.to_json();
-    format!("{:?} {:?} {:?} {usage}", worked.said, worked.session, worked.failed)
+    format!("{:?} {:?} {:?} {usage}", worked.final_message, worked.session, worked.failed)
 }
 
 #[test]

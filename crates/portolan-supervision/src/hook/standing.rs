@@ -26,7 +26,7 @@ pub struct HookCheck {
     /// The result.
     pub state: State,
     /// A sentence about the result.
-    pub said: String,
+    pub message: String,
 }
 
 /// The result of a check.
@@ -41,7 +41,7 @@ pub enum State {
 }
 
 fn standing(state: State, said: impl Into<String>) -> HookCheck {
-    HookCheck { state, said: said.into() }
+    HookCheck { state, message: said.into() }
 }
 
 /// Returns the pins of a project, as this process finds it. Existing pins in `known` are kept.
@@ -84,8 +84,8 @@ pub fn stands(project: &Path) -> Vec<HookCheck> {
     let mut all: Vec<HookCheck> = pins::PROGRAMS.into_iter().filter_map(|name| program(&found, name)).collect();
     let led_away = audit::led_away(project);
     all.extend(led_away.map(|error| standing(State::Wrong, format!("{}: {}", error.message, error.help))));
-    if let Some(said) = departed(project).map(|finding| finding.said) {
-        all.push(standing(State::Doubtful, said));
+    if let Some(message) = departed(project).map(|finding| finding.message) {
+        all.push(standing(State::Doubtful, message));
     }
     match (inspection::worktree(project), rules::rules(project)) {
         (_, Err(error)) => all.push(standing(State::Wrong, error.message)),
@@ -130,7 +130,7 @@ fn branches(worktree: &Worktree, rules: &Guidelines) -> Vec<HookCheck> {
     for branch in refs.integration(rules).into_keys() {
         let wrong = moved.iter().find(|finding| finding.place == branch);
         all.push(match wrong {
-            Some(finding) => standing(State::Wrong, finding.said.clone()),
+            Some(finding) => standing(State::Wrong, finding.message.clone()),
             None => standing(State::Good, format!("`{branch}` is at an allowed commit")),
         });
         let unpinned = Upstreams::unpinned(worktree, rules).followed(&branch);

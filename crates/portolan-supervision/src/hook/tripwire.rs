@@ -109,8 +109,8 @@ pub(super) fn tell(
         new.iter().map(|finding| about.entry(Kind::GuardTamper, None, finding.data())).collect();
     // If nothing can be recorded, no call is allowed anyway.
     let _unwritten = record::append(project, &gatekeeper.clock, &entries, Durability::Written);
-    let said: Vec<&str> = new.iter().map(|finding| finding.said.as_str()).collect();
-    Some(format!("{}. Tell the person whom you work for.", said.join(". ")))
+    let messages: Vec<&str> = new.iter().map(|finding| finding.message.as_str()).collect();
+    Some(format!("{}. Tell the person whom you work for.", messages.join(". ")))
 }
 
 /// Returns a finding if the record of the installation has changed since the session last read it. Its pins may be
@@ -123,7 +123,7 @@ fn rewritten(project: &Path, session: &mut Session) -> Option<Finding> {
         place: pins::PLACE.to_owned(),
         expected: was,
         found,
-        said: format!("the installation record `{}` has changed", pins::PLACE),
+        message: format!("the installation record `{}` has changed", pins::PLACE),
     })
 }
 
@@ -146,8 +146,8 @@ pub(super) fn noticed(gatekeeper: &Gatekeeper, rules: &Guidelines, worktree: &Wo
         found.iter().map(|finding| about.entry(Kind::GuardTamper, None, finding.data())).collect();
     // The move has happened. The present operation is judged separately.
     let _unwritten = record::append(project, &gatekeeper.clock, &entries, Durability::Written);
-    let said: Vec<&str> = found.iter().map(|finding| finding.said.as_str()).collect();
-    Some(said.join(". "))
+    let messages: Vec<&str> = found.iter().map(|finding| finding.message.as_str()).collect();
+    Some(messages.join(". "))
 }
 
 /// Returns the integration branches that are at a commit that their remote does not have, that was not pinned when
@@ -175,7 +175,7 @@ pub(super) fn moved(worktree: &Worktree, rules: &Guidelines, known: &BTreeMap<St
                 place: branch.clone(),
                 expected: was.cloned().or_else(|| pinned(&branch)).unwrap_or_default(),
                 found: tip.clone(),
-                said: format!(
+                message: format!(
                     "`{branch}` was moved to {}, which its remote does not have and no guard has checked",
                     short(&tip)
                 ),

@@ -83,8 +83,9 @@ pub(crate) async fn examine(project: &Path, record: &Record, looking: Examinatio
     }
     findings.extend(looking.program.into_iter().flat_map(|program| others(record, program)));
     if !record.files.is_empty() {
-        findings
-            .extend(stands(project).into_iter().map(|found| Finding::new("pins", State::of(found.state), found.said)));
+        findings.extend(
+            stands(project).into_iter().map(|found| Finding::new("pins", State::of(found.state), found.message)),
+        );
     }
     findings.extend(variables(looking.variables));
     findings

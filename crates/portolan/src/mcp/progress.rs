@@ -46,8 +46,8 @@ struct News {
 struct State {
     /// The unsent notifications.
     notices: Vec<Notice>,
-    /// How many lines were heard.
-    heard: u64,
+    /// How many lines of output there were.
+    lines: u64,
     over: bool,
 }
 
@@ -56,7 +56,7 @@ enum Notice {
     Step {
         count: f64,
         total: Option<f64>,
-        said: Option<String>,
+        message: Option<String>,
     },
     Log(Box<LogMessage>),
 }
@@ -70,18 +70,18 @@ impl News {
     fn ended(&self, ended: &NodeEnd<'_>) {
         let (id, kind) = (&ended.node.id, function_word(&ended.node.kind));
         let path = ended.path.text();
-        let said = if path.is_empty() { format!("{id} ({kind})") } else { format!("{path}/{id} ({kind})") };
-        self.add(|_| Notice::Step { count: (ended.index + 1) as f64, total: None, said: Some(said) });
+        let message = if path.is_empty() { format!("{id} ({kind})") } else { format!("{path}/{id} ({kind})") };
+        self.add(|_| Notice::Step { count: (ended.index + 1) as f64, total: None, message: Some(message) });
     }
 
-    fn add_check_output(&self, heard: &CheckOutput<'_>) {
-        let said = match heard.line {
-            None => format!("checking: {}", heard.check),
-            Some(line) => format!("{}: {line}", heard.check),
+    fn add_check_output(&self, output: &CheckOutput<'_>) {
+        let message = match output.line {
+            None => format!("checking: {}", output.check),
+            Some(line) => format!("{}: {line}", output.check),
         };
         self.add(|state| {
-            state.heard += 1;
-            Notice::Step { count: state.heard as f64, total: None, said: Some(said) }
+            state.lines += 1;
+            Notice::Step { count: state.lines as f64, total: None, message: Some(message) }
         });
     }
 
@@ -139,14 +139,14 @@ impl Progress {
     /// Returns the listener of the checks.
     pub(super) fn listener(&self) -> Listener {
         let news = Arc::clone(&self.news);
-        Listener::new(move |heard| news.add_check_output(heard))
+        Listener::new(move |output| news.add_check_output(output))
     }
 
     /// Returns the listener of a server's request, whose progress is passed on as the server reports it.
     pub(super) fn of_server(&self) -> OnProgress {
         let news = Arc::clone(&self.news);
         Arc::new(move |Reported { progress, total, message }| {
-            news.add(|_| Notice::Step { count: progress, total, said: message });
+            news.add(|_| Notice::Step { count: progress, total, message });
         })
     }
 
@@ -200,10 +200,10 @@ impl Progress {
     async fn notify(&self, notice: Notice, peer: &Peer<RoleServer>) -> bool {
         match (notice, &self.token) {
             (Notice::Step { .. }, None) => true,
-            (Notice::Step { count, total, said }, Some(token)) => {
-                let mut told = ProgressNotificationParam::new(token.clone(), count);
-                (told.total, told.message) = (total, said);
-                peer.notify_progress(told).await.is_ok()
+            (Notice::Step { count, total, message }, Some(token)) => {
+                let mut notification = ProgressNotificationParam::new(token.clone(), count);
+                (notification.total, notification.message) = (total, message);
+                peer.notify_progress(notification).await.is_ok()
             }
             (Notice::Log(message), _) => notify_log(*message, peer).await,
         }
@@ -221,10 +221,10 @@ impl Progress {
 #[expect(deprecated, reason = "clients of earlier revisions ask for it")]
 async fn notify_log(message: LogMessage, peer: &Peer<RoleServer>) -> bool {
     let level = serde_json::to_value(message.level).and_then(serde_json::from_value);
-    let mut told =
+    let mut notification =
         rmcp::model::LoggingMessageNotificationParam::new(level.expect("both have the same names"), message.data);
-    told.logger = message.logger;
-    peer.notify_logging_message(told).await.is_ok()
+    notification.logger = message.logger;
+    peer.notify_logging_message(notification).await.is_ok()
 }
 
 /// Performs an action on a run. Notifies the client of the resulting checks if it has asked for progress.
@@ -235,7 +235,11 @@ pub(super) async fn act(
     caller: &Caller,
     context: &RequestContext<RoleServer>,
 ) -> Result<View, ServiceError> {
-    run_with_progress(context, |listener| async move { service.act_heard(wanted, act, caller, &listener).await }).await
+    run_with_progress(
+        context,
+        |listener| async move { service.act_with_listener(wanted, act, caller, &listener).await },
+    )
+    .await
 }
 
 /// Runs something that performs checks, and notifies the client if it has asked for progress.
@@ -260,7 +264,7 @@ mod tests {
 
     fn news(count: u64) -> News {
         let news = News::default();
-        let step = |count| Notice::Step { count: count as f64, total: None, said: None };
+        let step = |count| Notice::Step { count: count as f64, total: None, message: None };
         news.state().notices = (1..=count).map(step).collect();
         news
     }

@@ -46,7 +46,7 @@ impl Live {
         if talked.spent != self.before {
             (self.before, self.spent) = (talked.spent, talked.spent);
         }
-        match talked.said {
+        match talked.change {
             ModelStateChange::Begun { attempt, .. } => {
                 self.attempts.insert(name.clone(), *attempt);
                 vec![format!("▸ {}  attempt {}", one_line(&name), self.attempt(&name, talked.node))]

@@ -36,7 +36,7 @@ struct State {
     done: u64,
     failed: u64,
     /// The end of a model's present message.
-    heard: String,
+    reply: String,
 }
 
 struct RunningNode {
@@ -59,8 +59,8 @@ impl Progress {
         watch.talking(move |talked| {
             let lines = {
                 let mut state = talks.state();
-                if matches!(talked.said, ModelStateChange::Message(_)) {
-                    state.heard.clear();
+                if matches!(talked.change, ModelStateChange::Message(_)) {
+                    state.reply.clear();
                 }
                 state.live.lines(talked)
             };
@@ -74,8 +74,8 @@ impl Progress {
         if !self.drawn || self.state().live.hides() {
             return None;
         }
-        let heard = self.clone();
-        Some(Arc::new(move |_, text| heard.state().hear(text)))
+        let progress = self.clone();
+        Some(Arc::new(move |_, text| progress.state().add_reply(text)))
     }
 
     /// Redraws the last line.
@@ -135,13 +135,13 @@ fn done(name: &str, ended: &NodeEnd<'_>) -> String {
 
 impl State {
     fn new(live: Live) -> State {
-        State { live, running: BTreeMap::new(), done: 0, failed: 0, heard: String::new() }
+        State { live, running: BTreeMap::new(), done: 0, failed: 0, reply: String::new() }
     }
 
-    fn hear(&mut self, text: &str) {
-        self.heard.extend(text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }));
-        let from = self.heard.char_indices().rev().nth(MAX_HEARD).map_or(0, |(at, _)| at);
-        self.heard.drain(..from);
+    fn add_reply(&mut self, text: &str) {
+        self.reply.extend(text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }));
+        let from = self.reply.char_indices().rev().nth(MAX_REPLY).map_or(0, |(at, _)| at);
+        self.reply.drain(..from);
     }
 
     fn line(&self, now: Instant, width: usize) -> String {
@@ -161,18 +161,18 @@ impl State {
         let line = format!("… {} done{failed}; running: {}", self.done, running.join(", "));
         let mut line: String = line.chars().take(room).collect();
         let left = room.saturating_sub(line.chars().count() + SAYS.chars().count());
-        let heard = one_line(&self.heard);
-        if left > 0 && !heard.is_empty() {
-            let skip = heard.chars().count().saturating_sub(left);
+        let reply = one_line(&self.reply);
+        if left > 0 && !reply.is_empty() {
+            let skip = reply.chars().count().saturating_sub(left);
             line.push_str(SAYS);
-            line.extend(heard.chars().skip(skip));
+            line.extend(reply.chars().skip(skip));
         }
         line
     }
 }
 
 /// The most characters kept of a model's text. More do not fit on a line.
-const MAX_HEARD: usize = 500;
+const MAX_REPLY: usize = 500;
 /// The prefix of a model's text.
 const SAYS: &str = "  » ";
 
@@ -212,9 +212,9 @@ mod tests {
         let line = "… 3 done, 1 failed; running: a\\u{1b} (0.0 ms), b (1.2 s, retry 2)";
         assert_eq!(state.line(later, 80), line);
         assert_eq!(state.line(later, 11), "… 3 done, ");
-        state.hear("A portolan was\nthe chart");
+        state.add_reply("A portolan was\nthe chart");
         assert_eq!(state.line(later, 80), format!("{line}  »  the chart"));
-        (0..1_000).for_each(|_| state.hear("é"));
-        assert_eq!(state.heard.chars().count(), MAX_HEARD + 1);
+        (0..1_000).for_each(|_| state.add_reply("é"));
+        assert_eq!(state.reply.chars().count(), MAX_REPLY + 1);
     }
 }
