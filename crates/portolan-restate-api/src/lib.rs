@@ -25,6 +25,8 @@ pub const DEFINITION: &str = "PortolanDefinition";
 pub const SHARED: &str = "PortolanShared";
 /// The number of shards of a space. It is a part of the stored data: another number would look for runs elsewhere.
 pub const SHARDS: u32 = 8;
+/// The format of a run's stored state. An object refuses the state of a later format.
+pub const FORMAT: u32 = 1;
 /// The number of digits of a digest that name the object of its definition.
 pub const DEFINITION_KEY: usize = 32;
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use portolan_restate_api::{
-    Append, Birth, Create, ENDED, Line, Note, Records, RecordsAfter, Renew, StoredTexts, Take, Taken, Texts, WAITING,
-    Written, shard,
+    Append, Birth, Create, ENDED, FORMAT, Line, Note, Records, RecordsAfter, Renew, StoredTexts, Take, Taken, Texts,
+    WAITING, Written, shard,
 };
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,9 @@ pub(crate) struct PortolanRun;
 /// What every write reads and replaces.
 #[derive(Serialize, Deserialize)]
 struct Head {
+    /// The format of all that is stored of the run.
+    #[serde(default = "first_format")]
+    format: u32,
     opened_at: i64,
     definition: String,
     is_sealed: bool,
@@ -95,7 +98,8 @@ impl PortolanRun {
             ctx.set(&record_key(seq), Json(texts));
         }
         let whole_at = line.seq;
-        let mut head = Head { opened_at, definition, is_sealed, whole_at, line, told: None, is_telling: false };
+        let mut head =
+            Head { format: FORMAT, opened_at, definition, is_sealed, whole_at, line, told: None, is_telling: false };
         note(&ctx, &mut head, birth)?.send();
         ctx.set(HEAD, Json(head));
         Ok(Json(Written::Done))
@@ -291,7 +295,25 @@ impl PortolanRun {
 }
 
 async fn head(ctx: &ObjectContext<'_>) -> Result<Option<Head>, HandlerError> {
-    Ok(ctx.get::<Json<Head>>(HEAD).await?.map(Json::into_inner))
+    /// What each format has.
+    #[derive(Deserialize)]
+    struct Format {
+        #[serde(default = "first_format")]
+        format: u32,
+    }
+    let Some(Json(stored)) = ctx.get::<Json<serde_json::Value>>(HEAD).await? else { return Ok(None) };
+    let damaged = |error: serde_json::Error| TerminalError::new(format!("the head of the run cannot be read: {error}"));
+    let Format { format } = serde_json::from_value(stored.clone()).map_err(damaged)?;
+    if format > FORMAT {
+        let why = format!("the run is stored in format {format}, and these objects know formats up to {FORMAT}");
+        return Err(TerminalError::new_with_code(409, why).into());
+    }
+    Ok(Some(serde_json::from_value(stored).map_err(damaged)?))
+}
+
+/// The format of a state that names none.
+fn first_format() -> u32 {
+    1
 }
 
 async fn record(ctx: &ObjectContext<'_>, seq: u64) -> Result<Option<Texts>, HandlerError> {

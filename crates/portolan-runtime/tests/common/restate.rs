@@ -157,6 +157,13 @@ impl Restate {
         self.until("POST /deployments", self.nodes[0].admin, &body);
     }
 
+    /// Replaces the state of an object by one value.
+    pub(crate) fn replace_state(&self, object: &str, key: &str, name: &str, value: &str) {
+        let bytes = value.as_bytes();
+        let body = format!("{{\"object_key\": \"{key}\", \"new_state\": {{\"{name}\": {bytes:?}}}}}");
+        self.until(&format!("POST /services/{object}/state"), self.nodes[0].admin, &body);
+    }
+
     /// Takes the registration of the objects away.
     pub(crate) fn forget_objects(&self) {
         let answer = answer("GET /deployments", self.nodes[0].admin, "").expect("it answers");

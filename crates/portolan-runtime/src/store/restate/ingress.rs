@@ -143,6 +143,10 @@ impl Ingress {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => StoreError::Unavailable(format!(
                 "`{address}` refuses the request ({message}): put a valid token into `RESTATE_AUTH_TOKEN`"
             )),
+            StatusCode::CONFLICT => StoreError::Corrupt(format!(
+                "`{address}` has a run of a newer release ({message}): start the `portolan-restate` of that release, and \
+                 register it"
+            )),
             StatusCode::PAYLOAD_TOO_LARGE => StoreError::Failed {
                 code: "too_large",
                 message: format!("`{address}` does not store so much at once ({message})"),

@@ -10,6 +10,7 @@ use super::super::contract::sample::Sample;
 use super::super::contract::{Subject, append, check, create, new_run};
 use super::super::store_error;
 use super::*;
+use crate::error::ServiceError;
 
 #[path = "../../../tests/common/restate.rs"]
 #[expect(dead_code, reason = "the benchmark uses more of it")]
@@ -239,6 +240,26 @@ async fn a_run_with_secrets_is_sealed_and_stays_so() {
     store.shared.note_sealed(&id, false);
     let plain = append(&*store, &id, 2, &sample.moved("agent", "xyzzy")).await.expect_err("it would be readable");
     assert!(matches!(plain, StoreError::Corrupt(_)), "{plain:?}");
+}
+
+/// The number of a format that no release knows.
+const LATER: &str = r#"{"format": 99, "anything": "else"}"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_of_a_newer_release_is_refused_and_stays_as_it_is() {
+    let Some(server) = Restate::start() else { return };
+    let store = store(&server, "shop");
+    let (sample, id) = (Sample::opened("the word"), RunId::random());
+    store.create(new_run(&id, &sample)).await.expect("it is stored");
+    server.replace_state("PortolanRun", &format!("shop.{id}"), "head", LATER);
+    let loaded = store.load(&id).await.expect_err("nobody knows how it is stored");
+    let moved = append(&*store, &id, 1, &sample.moved("agent", "a")).await.expect_err("nor what follows");
+    let ServiceError { code, message, help, .. } = store_error(loaded);
+    assert_eq!((code, &message), ("store_corrupt", &store_error(moved).message));
+    let reason =
+        "has a run of a newer release (the run is stored in format 99, and these objects know formats up to 1)";
+    assert!(message.ends_with(reason), "{message}");
+    assert_eq!(help, "start the `portolan-restate` of that release, and register it");
 }
 
 /// Returns what a person reads about the fault of a request.
