@@ -105,7 +105,7 @@ fn over_run(field: &EvaluatedField<'_>, moment: &Moment<'_>) -> Evaluation {
     let Moment { workflow, run, frame, at, hidden } = *moment;
     let root = NodeId::from("");
     let node = (frame, field.node.unwrap_or(&root));
-    let seen = engine::look(workflow, run, node, at, |scope| {
+    let evaluated = engine::look(workflow, run, node, at, |scope| {
         if hidden.is_empty() {
             return over(field, scope);
         }
@@ -114,7 +114,7 @@ fn over_run(field: &EvaluatedField<'_>, moment: &Moment<'_>) -> Evaluation {
         let shown = Value::Object(entries.map(|(name, value)| (name.to_owned(), hidden.value(value))).collect());
         over(field, &Scope { root: Some(&shown), at: scope.at, ..Scope::default() })
     });
-    seen.unwrap_or_else(|| over(field, &Scope::default()))
+    evaluated.unwrap_or_else(|| over(field, &Scope::default()))
 }
 
 fn over_given(field: &EvaluatedField<'_>, given: &GivenValues) -> Evaluation {
@@ -229,8 +229,8 @@ fn names(field: &EvaluatedField<'_>, scope: &Scope<'_>) -> Vec<String> {
     let nodes = field.graph.nodes.iter().filter(|node| Some(&node.id) != field.node && comes_to_something(node));
     names.extend(nodes.map(|node| node.id.to_string()));
     names.extend(field.graph.variables.iter().map(|variable| variable.name.value.clone()));
-    let mut seen = BTreeSet::new();
-    names.retain(|name| seen.insert(name.clone()));
+    let mut distinct = BTreeSet::new();
+    names.retain(|name| distinct.insert(name.clone()));
     names
 }
 

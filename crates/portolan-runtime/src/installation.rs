@@ -163,8 +163,8 @@ fn elsewhere(hook: &Path, worktree: &Worktree) -> Option<Finding> {
         return None;
     }
     // This module reads only a part of the configuration; git knows all of it.
-    let asked = ask::ask_as_given(root, &["rev-parse", "--git-path", "hooks"], Vec::new());
-    let found = asked.map(|(_, text)| text.trim_end().to_owned()).or(given).unwrap_or_default();
+    let output = ask::ask_as_given(root, &["rev-parse", "--git-path", "hooks"], Vec::new());
+    let found = output.map(|(_, text)| text.trim_end().to_owned()).or(given).unwrap_or_default();
     if is_there(Path::new(&found)) {
         return None;
     }

@@ -186,17 +186,17 @@ mod unix {
     /// Returns the output, or `None` if it was too large.
     async fn finish(running: RunningProgram, question: &Question<'_>) -> io::Result<Option<Raw>> {
         let RunningProgram { _group, mut stdin, ended, mut stdout, mut stderr } = running;
-        let told = async {
+        let written = async {
             // A program may close its input early.
             let _closed = stdin.write_all(question.input).await;
             drop(stdin);
             Ok(())
         };
-        let heard = read(&mut stdout, question.most_bytes);
-        let ((), said, complained) = tokio::try_join!(told, heard, complaint(&mut stderr))?;
-        let Some(said) = said else { return Ok(None) };
+        let limited_output = read(&mut stdout, question.most_bytes);
+        let ((), output, complained) = tokio::try_join!(written, limited_output, complaint(&mut stderr))?;
+        let Some(output) = output else { return Ok(None) };
         let status = ended.await.map_err(io::Error::other)??;
-        Ok(Some(Raw { code: status.code(), stdout: said, stderr: complained }))
+        Ok(Some(Raw { code: status.code(), stdout: output, stderr: complained }))
     }
 
     async fn read(from: &mut (impl AsyncRead + Unpin), most: usize) -> io::Result<Option<Vec<u8>>> {

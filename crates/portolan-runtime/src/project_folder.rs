@@ -99,15 +99,15 @@ pub(crate) fn text(project: &Path, file: &str, most: u64) -> Result<Option<Strin
 
 /// Returns one error for all faults of such a file that are errors, or `None` if there are none.
 pub(crate) fn faulty(source: &Source, faults: &[Diagnostic], code: &'static str, help: &str) -> Option<ServiceError> {
-    let told = faults.iter().filter(|fault| fault.is_error()).map(|fault| {
+    let texts = faults.iter().filter(|fault| fault.is_error()).map(|fault| {
         let place = fault.span.map_or_else(String::new, |span| format!("line {}: ", source.location(span.start).line));
         format!("{place}{}", fault.message)
     });
-    let told: Vec<String> = told.collect();
-    if told.is_empty() {
+    let texts: Vec<String> = texts.collect();
+    if texts.is_empty() {
         return None;
     }
-    let message = format!("`{}` has faults: {}", source.name, told.join("; "));
+    let message = format!("`{}` has faults: {}", source.name, texts.join("; "));
     Some(ServiceError::of(ErrorKind::InvalidDefinition, code, message, help))
 }
 

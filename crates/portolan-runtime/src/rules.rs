@@ -109,7 +109,7 @@ fn unreadable(why: &str) -> ServiceError {
 }
 
 fn faulty(source: &Source, faults: &[&Diagnostic]) -> ServiceError {
-    let told = faults.iter().take(MOST_TOLD).map(|fault| {
+    let texts = faults.iter().take(MOST_TOLD).map(|fault| {
         let help = fault.help.as_ref().map_or_else(String::new, |help| format!(" ({help})"));
         format!("{}: {}{help}", source.place(fault.span.map_or(0, |span| span.start)), fault.message)
     });
@@ -117,7 +117,7 @@ fn faulty(source: &Source, faults: &[&Diagnostic]) -> ServiceError {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
-    let message = format!("the rules of the project have faults: {}{more}", told.collect::<Vec<_>>().join("; "));
+    let message = format!("the rules of the project have faults: {}{more}", texts.collect::<Vec<_>>().join("; "));
     let help = format!("fix them; `portolan check {FILE}` shows where each one is");
     ServiceError::of(ErrorKind::InvalidDefinition, "guidelines_faulty", message, help)
 }

@@ -139,10 +139,10 @@ impl TraceContext {
     /// Returns the trace context for a server that is called under `span`.
     pub(crate) fn meta(&self, span: SpanId) -> Map<String, Value> {
         let mut meta = Map::new();
-        let told = if self.collected { Some(span) } else { self.parent };
-        let Some(told) = told else { return meta };
+        let parent_span = if self.collected { Some(span) } else { self.parent };
+        let Some(parent_span) = parent_span else { return meta };
         let flags = u8::from(self.sampled);
-        meta.insert("traceparent".to_owned(), format!("00-{}-{told}-{flags:02x}", self.trace).into());
+        meta.insert("traceparent".to_owned(), format!("00-{}-{parent_span}-{flags:02x}", self.trace).into());
         if let Some(state) = &self.state {
             meta.insert("tracestate".to_owned(), (&**state).into());
         }

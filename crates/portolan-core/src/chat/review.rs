@@ -123,9 +123,9 @@ pub fn read(answer: &ModelAnswer) -> Result<Vec<ReviewFinding>, String> {
         Finish::Stop | Finish::Tools | Finish::Other(_) => {}
     }
     let text = answer.message.content.as_deref().unwrap_or_default();
-    let said: ReviewAnswer =
+    let review: ReviewAnswer =
         serde_json::from_str(unfenced(text)).map_err(|error| format!("it does not fit ({error})"))?;
-    let mut findings = said.findings;
+    let mut findings = review.findings;
     if findings.len() > MOST_FINDINGS {
         return Err(format!("it has {} findings, more than the {MOST_FINDINGS} it may have", findings.len()));
     }

@@ -107,9 +107,9 @@ impl Ending {
 
 /// Reports conflicting contents: an answer has a text, a JSON value or a failure; tool calls go with all but the last.
 fn conflicts(tree: &Tree, failure: Option<&Tree>, at: usize, faults: &mut FaultList) {
-    let said: Vec<&str> =
+    let keys: Vec<&str> =
         ["text", "json", "tool_calls"].into_iter().filter(|key| tree.get(key).is_some_and(is_some)).collect();
-    let message = match (failure, said.as_slice()) {
+    let message = match (failure, keys.as_slice()) {
         (Some(_), [first, ..]) => format!("answer {} has both `{first}` and `fail`", at + 1),
         (None, ["text", "json", ..]) => format!("answer {} has both `text` and `json`", at + 1),
         (None, []) => format!("answer {} says nothing", at + 1),

@@ -166,8 +166,8 @@ const FOR_OTHERS: [&str; 5] = ["autoApprove", "alwaysAllow", "trust", "gallery",
 impl Entry<'_> {
     fn transport(&mut self, fields: &mut Fields<'_>, tree: &Tree) -> Option<Transport> {
         let key = if fields.has("type") { "type" } else { "transport" };
-        let said = self.sure(|faults| fields.choice(key, &TYPES, faults));
-        let unknown = fields.has(key) && said.is_none();
+        let transport_type = self.sure(|faults| fields.choice(key, &TYPES, faults));
+        let unknown = fields.has(key) && transport_type.is_none();
         fields.ignored(&["type", "transport"]);
         let ways: Vec<&str> = ["command", "url", "builtin"].into_iter().filter(|way| fields.has(way)).collect();
         let way = match ways.as_slice() {
@@ -186,7 +186,7 @@ impl Entry<'_> {
         let stdio = self.stdio(fields);
         let (url, headers) = self.http(fields);
         let builtin = self.builtin(fields);
-        let fits = match (said, way) {
+        let fits = match (transport_type, way) {
             (Some(TransportType::Stdio), Some("url")) => Err("is of the type `stdio`, but has a `url`"),
             (Some(TransportType::Http | TransportType::Sse), Some("command")) => {
                 Err("has a `command`, but a type that requires a `url`")
@@ -204,8 +204,8 @@ impl Entry<'_> {
         match way? {
             "command" => stdio,
             "builtin" => builtin.map(Transport::Builtin),
-            _ if said == Some(TransportType::Sse) => Some(Transport::Sse { url: url?, headers }),
-            _ => Some(Transport::Http { url: url?, headers, either: said.is_none() }),
+            _ if transport_type == Some(TransportType::Sse) => Some(Transport::Sse { url: url?, headers }),
+            _ => Some(Transport::Http { url: url?, headers, either: transport_type.is_none() }),
         }
     }
 

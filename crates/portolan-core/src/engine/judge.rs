@@ -94,9 +94,9 @@ pub(crate) fn read(answer: &ModelAnswer, state: &State) -> Vec<KeyResultOutcome>
                 Ok(verdicts) => verdicts,
                 Err(why) => return unmet(format!("the judge's answer cannot be read: {why}")),
             };
-            let mut said =
+            let mut matching =
                 verdicts.iter().filter(|verdict| verdict.get("criterion").and_then(Value::as_str) == Some(name));
-            match (said.next(), said.next()) {
+            match (matching.next(), matching.next()) {
                 (None, _) => unmet("the judge said nothing of it".to_owned()),
                 (Some(_), Some(_)) => unmet("the judge said more than one thing of it".to_owned()),
                 (Some(verdict), None) => found(name, verdict),
@@ -147,10 +147,10 @@ pub(crate) fn counted(state: &State, votes: &[Vec<KeyResultOutcome>]) -> Vec<Key
     }
     judged(state)
         .map(|result| {
-            let said = by_name.remove(result.name.value.as_str()).unwrap_or_default();
-            let yes = said.iter().filter(|found| found.met).count();
+            let outcomes = by_name.remove(result.name.value.as_str()).unwrap_or_default();
+            let yes = outcomes.iter().filter(|found| found.met).count();
             let met = yes * 2 > votes.len();
-            let of_side: Vec<&&KeyResultOutcome> = said.iter().filter(|found| found.met == met).collect();
+            let of_side: Vec<&&KeyResultOutcome> = outcomes.iter().filter(|found| found.met == met).collect();
             let join = |text: fn(&KeyResultOutcome) -> &str| {
                 let texts: Vec<&str> =
                     of_side.iter().map(|found| text(found)).filter(|text| !text.is_empty()).collect();

@@ -109,8 +109,8 @@ impl Run {
         let declared = owner.into_iter().flat_map(|flow| &flow.variables);
         let mut claims: Map<String, Value> =
             declared.map(|variable| (variable.name.value.clone(), Value::Null)).collect();
-        let seen = self.variables(path).into_iter().rev();
-        claims.extend(seen.map(|(name, value)| (name.to_owned(), value.clone())));
+        let values = self.variables(path).into_iter().rev();
+        claims.extend(values.map(|(name, value)| (name.to_owned(), value.clone())));
         Arc::new(claims)
     }
 }
@@ -196,9 +196,9 @@ impl At<'_> {
             ModelActivity::Using { settled, open } => {
                 let is_settled = |call: &str| settled.iter().any(|(id, _)| *id == call);
                 let is_under_way = |call: &str| open.iter().any(|item| item.name.as_str() == call);
-                let asked = asked_for(talk).iter().filter(|call| !is_settled(&call.id) && !is_under_way(&call.id));
+                let unsettled = asked_for(talk).iter().filter(|call| !is_settled(&call.id) && !is_under_way(&call.id));
                 let names = shown(state.tools.iter().map(|tool| tool.value.as_str()));
-                effects.extend(asked.filter_map(|call| {
+                effects.extend(unsettled.filter_map(|call| {
                     let at = names.iter().position(|name| *name == call.name)?;
                     let Arguments::Json(arguments) = &call.arguments else { return None };
                     let (tool, arguments) = (state.tools[at].value.clone(), arguments.clone());

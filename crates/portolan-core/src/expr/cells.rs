@@ -94,7 +94,7 @@ fn joined(parts: &[Sorted], cells: &dyn Fn(usize) -> Cells, decided: bool) -> Co
         match part.truth(cells) {
             ConditionTruth::Holds(holds) if holds == decided => return ConditionTruth::Holds(decided),
             ConditionTruth::Holds(_) => {}
-            told @ ConditionTruth::Depends(..) => depends = depends.or(Some(told)),
+            unknown @ ConditionTruth::Depends(..) => depends = depends.or(Some(unknown)),
         }
     }
     depends.unwrap_or(ConditionTruth::Holds(!decided))

@@ -70,18 +70,18 @@ impl<'a> Scope<'a> {
             return root.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value)).collect();
         }
         let mut entries: Vec<(&str, &Value)> = Vec::new();
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let mut names: BTreeSet<&str> = BTreeSet::new();
         for (depth, outputs) in self.outputs.iter().copied().enumerate() {
             for (id, value) in outputs.newest_first() {
                 let hidden = self.outputs[..depth].iter().any(|inner| inner.count(id.as_str()) > 0);
-                if !hidden && seen.insert(id.as_str()) {
+                if !hidden && names.insert(id.as_str()) {
                     entries.push((id.as_str(), value));
                 }
             }
         }
         for (name, value) in self.names.iter().copied() {
             let hidden = self.outputs.iter().any(|outputs| outputs.count(name) > 0);
-            if !hidden && seen.insert(name) {
+            if !hidden && names.insert(name) {
                 entries.push((name, value));
             }
         }

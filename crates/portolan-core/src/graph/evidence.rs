@@ -136,8 +136,8 @@ impl Fact {
                 });
                 let must_not = (!must_not.is_empty())
                     .then(|| format!("no file matching {} has changed", quoted(must_not, " or ")));
-                let told: Vec<String> = [must, may, must_not].into_iter().flatten().collect();
-                if told.is_empty() { "a file has changed".to_owned() } else { told.join(", ") }
+                let clauses: Vec<String> = [must, may, must_not].into_iter().flatten().collect();
+                if clauses.is_empty() { "a file has changed".to_owned() } else { clauses.join(", ") }
             }
             Fact::File { path, schema: None } => format!("the file `{path}` has been written and is not empty"),
             Fact::File { path, schema: Some(_) } => format!("the file `{path}` has been written and fits its schema"),
@@ -172,8 +172,8 @@ impl Fact {
             Ok(schema) => schema.check(value),
             Err(faults) => faults,
         };
-        let told: Vec<String> = faults.iter().take(MOST_TOLD).map(ToString::to_string).collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        let texts: Vec<String> = faults.iter().take(MOST_TOLD).map(ToString::to_string).collect();
+        (!texts.is_empty()).then(|| texts.join("; "))
     }
 
     /// Returns the variable that the report must set, and the schema of its value.

@@ -221,8 +221,8 @@ impl State {
             Worker::Model(asking) => Some(asking),
             Worker::Nobody | Worker::Function(_) => None,
         };
-        let asked = asking.into_iter().flat_map(|asking| asking.system.iter().chain(&asking.prompt));
-        checks.chain(asked).chain(self.sets.iter().map(|(_, expr)| expr)).chain(&self.way)
+        let prompts = asking.into_iter().flat_map(|asking| asking.system.iter().chain(&asking.prompt));
+        checks.chain(prompts).chain(self.sets.iter().map(|(_, expr)| expr)).chain(&self.way)
     }
 
     /// Returns the name of the node that chooses the branch for `node`, which cannot do so itself.

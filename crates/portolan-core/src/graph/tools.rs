@@ -50,7 +50,7 @@ impl Flow {
     /// Returns the rules that all steps before a node have in common. Nodes that the engine executes in between do not
     /// count.
     fn tools_before(&self, id: &NodeId) -> Option<ToolRules> {
-        let (mut seen, mut waiting) = (BTreeSet::from([id]), vec![id]);
+        let (mut visited, mut waiting) = (BTreeSet::from([id]), vec![id]);
         let mut shared: Option<ToolRules> = None;
         while let Some(to) = waiting.pop() {
             let before = self.steps.iter().filter(|(_, step)| step.exits.targets().any(|target| target == to));
@@ -62,7 +62,7 @@ impl Flow {
                     _ => false,
                 };
                 if passes {
-                    waiting.extend(seen.insert(from).then_some(from));
+                    waiting.extend(visited.insert(from).then_some(from));
                     continue;
                 }
                 let rules = step.node.tools.as_deref()?;

@@ -102,14 +102,14 @@ impl Node {
 impl Flow {
     /// Returns how many steps have checks, and which have none.
     pub fn checked(&self) -> CheckedSteps<'_> {
-        let mut told = CheckedSteps::default();
+        let mut checked_steps = CheckedSteps::default();
         for step in self.steps.values() {
             match step.node.verification() {
-                Some(Verification::Checked) => told.checked += 1,
-                Some(Verification::Believed) => told.believed.push(&step.node.id),
+                Some(Verification::Checked) => checked_steps.checked += 1,
+                Some(Verification::Believed) => checked_steps.believed.push(&step.node.id),
                 None => {}
             }
         }
-        told
+        checked_steps
     }
 }

@@ -16,15 +16,15 @@ pub fn sentence(talk: &ModelState) -> String {
         }
         ModelActivity::Asking(_) => format!("{attempt}: asking"),
         ModelActivity::Using { settled, .. } => {
-            let asked = talk.messages.last().map_or(0, |message| message.tool_calls.len());
-            format!("{attempt}: {} of {asked} tools are done", settled.len())
+            let total = talk.messages.last().map_or(0, |message| message.tool_calls.len());
+            format!("{attempt}: {} of {total} tools are done", settled.len())
         }
         ModelActivity::Checking { settled, .. } => {
             format!("{attempt}: running the checks outside the run ({} done)", settled.len())
         }
         ModelActivity::Judging { votes, .. } => {
-            let said = votes.iter().flatten().count();
-            format!("{attempt}: {said} of {} judges have answered", votes.len())
+            let answered = votes.iter().flatten().count();
+            format!("{attempt}: {answered} of {} judges have answered", votes.len())
         }
         ModelActivity::Held { why, .. } => format!("{attempt} waits: {}", why.text()),
     }
@@ -83,8 +83,8 @@ pub(super) fn resumed(with: &Resume) -> String {
     }
 }
 
-pub(super) fn describe_change(said: &ModelStateChange) -> Option<String> {
-    Some(match said {
+pub(super) fn describe_change(change: &ModelStateChange) -> Option<String> {
+    Some(match change {
         ModelStateChange::Begun { attempt, .. } => format!("attempt {}", attempt + 1),
         ModelStateChange::Failed(attempt) => format!("not accepted: {}", list_key_results(attempt, false)),
         ModelStateChange::Held(attempt) => {

@@ -41,7 +41,9 @@ fn drawn_node(node: &Node) -> String {
         Look::Subflow => ", shape=component",
         Look::Plain => "",
     };
-    let tooltip = describe_verification(node).map(|told| format!(", tooltip={}", text(&[&told]))).unwrap_or_default();
+    let tooltip = describe_verification(node)
+        .map(|description| format!(", tooltip={}", text(&[&description])))
+        .unwrap_or_default();
     format!("    {} [label={}{style}{tooltip}]\n", quoted(node.id.as_str()), text(&[&label, &small_print(node)]))
 }
 

@@ -148,7 +148,7 @@ fn walk(flow: &Flow) -> Vec<(usize, &Step)> {
         waiting: VecDeque<&'w NodeId>,
         join: Option<&'w NodeId>,
     }
-    let mut seen = BTreeSet::new();
+    let mut visited = BTreeSet::new();
     // The joins of the forks that are being walked: branches stop there.
     let mut held = BTreeSet::new();
     let mut walked = Vec::new();
@@ -161,7 +161,7 @@ fn walk(flow: &Flow) -> Vec<(usize, &Step)> {
             open.pop();
             continue;
         };
-        if held.contains(id) || !seen.insert(id) {
+        if held.contains(id) || !visited.insert(id) {
             continue;
         }
         let step = flow.step(id);
@@ -203,13 +203,13 @@ fn goes_one_way(step: &Step) -> bool {
 fn leads(step: &Step) -> String {
     match &step.node.kind {
         Kind::End { result, escalation } => {
-            let told = match escalation {
+            let consequence = match escalation {
                 None => "",
                 Some(Escalation::Hitl) => ", tells a person",
                 Some(Escalation::Alert) => ", raises an alert",
                 Some(Escalation::Ticket) => ", opens a ticket",
             };
-            format!("ends: {}{told}", result.word())
+            format!("ends: {}{consequence}", result.word())
         }
         Kind::Fork { join, max_concurrency } => {
             let count = step.exits.branches.len();

@@ -301,8 +301,8 @@ impl Trail {
         // A retried node is left and entered, though it is the same node.
         let again = failed && matches!(place, Place::Ready { .. } | Place::Passing { .. });
         if from != to || again {
-            let told = self.left.get(&from).and_then(|left| left.latest);
-            if told.is_none() || !executed {
+            let latest_mark = self.left.get(&from).and_then(|left| left.latest);
+            if latest_mark.is_none() || !executed {
                 let mark = if failed { Mark::Failed } else { mark_after(what, path) };
                 self.left.entry(from.clone()).or_default().ends_as(mark);
                 if mark == Mark::Failed {

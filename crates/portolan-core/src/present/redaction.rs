@@ -340,12 +340,12 @@ fn texts(value: &Value, depth: usize, found: &mut Vec<String>) {
 
 /// Returns the confidential settings of a server, as far as the definition contains them.
 fn confidential(server: &Server) -> Vec<String> {
-    let told = match &server.transport {
+    let settings = match &server.transport {
         Transport::Stdio { env, .. } => env,
         Transport::Http { headers, .. } | Transport::Sse { headers, .. } => headers,
         Transport::Builtin(_) => return Vec::new(),
     };
-    told.values().filter(|text| !text.contains("${")).cloned().collect()
+    settings.values().filter(|text| !text.contains("${")).cloned().collect()
 }
 
 /// Masks the value after `name` and `:` or `=`: a quoted text or a word.
@@ -372,11 +372,11 @@ fn without_field(text: &str, name: &str) -> String {
 /// Returns the range of the value in a rest such as `": "value"…` or `=value …`.
 fn value_range(rest: &str) -> Option<(usize, usize)> {
     let bare = rest.trim_start_matches(['"', '\'', '\\', ' ']);
-    let said = bare.strip_prefix([':', '='])?.trim_start_matches([' ', '\\']);
-    let start = rest.len() - said.len();
-    let length = match said.chars().next()? {
+    let value = bare.strip_prefix([':', '='])?.trim_start_matches([' ', '\\']);
+    let start = rest.len() - value.len();
+    let length = match value.chars().next()? {
         quote @ ('"' | '\'') => {
-            let inner = &said[1..];
+            let inner = &value[1..];
             let end = inner.char_indices().scan(false, |escaped, (at, c)| {
                 let ends = c == quote && !*escaped;
                 *escaped = c == '\\' && !*escaped;
@@ -385,9 +385,9 @@ fn value_range(rest: &str) -> Option<(usize, usize)> {
             let end = end.into_iter().find(|(_, ends)| *ends).map_or(inner.len(), |(at, _)| at);
             return Some((start + 1, start + 1 + end));
         }
-        _ => said.find(|c: char| c.is_whitespace() || ",;&)]}\"'".contains(c)).unwrap_or(said.len()),
+        _ => value.find(|c: char| c.is_whitespace() || ",;&)]}\"'".contains(c)).unwrap_or(value.len()),
     };
-    (length > 0 && !said.starts_with(MASK)).then_some((start, start + length))
+    (length > 0 && !value.starts_with(MASK)).then_some((start, start + length))
 }
 
 #[cfg(test)]

@@ -35,9 +35,9 @@ pub fn saved<'c>(workflow: &Workflow, changes: impl IntoIterator<Item = &'c Chan
     }
     remembered.shared = run.root.data.as_ref().map(|data| data.variables.clone()).unwrap_or_default();
     remembered.state = at(workflow, &run);
-    let mut told = json!(remembered);
-    told["objective"] = json!(workflow.root().description);
-    Some(told)
+    let mut state = json!(remembered);
+    state["objective"] = json!(workflow.root().description);
+    Some(state)
 }
 
 fn results(attempt: &Attempt) -> Map<String, Value> {

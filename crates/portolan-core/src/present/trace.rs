@@ -86,19 +86,19 @@ pub fn trace<'r>(
     records: impl IntoIterator<Item = (&'r Event, &'r [Change])>,
     hidden: &Redaction,
 ) -> Vec<TraceRow> {
-    let mut told =
+    let mut builder =
         TraceBuilder { workflow, hidden, run: None, since: None, entered: BTreeMap::new(), begun: 0, rows: Vec::new() };
     let mut last = None;
     for (event, changes) in records {
         last = Some(event.at);
         for change in changes {
-            told.take(event.at, change);
+            builder.take(event.at, change);
         }
     }
     if let Some(at) = last {
-        told.lose(at, &FramePath::default(), UNDER_WAY);
+        builder.lose(at, &FramePath::default(), UNDER_WAY);
     }
-    let mut rows = told.rows;
+    let mut rows = builder.rows;
     rows.sort_by_key(|(begun, _)| *begun);
     let rows = rows.into_iter().zip(0..);
     rows.map(|((_, row), index)| TraceRow { index, ..row }).collect()
@@ -234,16 +234,16 @@ fn given(place: &Place) -> (Option<Value>, u32) {
 /// Returns the outputs of the nodes of each frame, the root first: the data that an expression sees when the run is
 /// paused.
 pub fn context(workflow: &Workflow, run: &Run, hidden: &Redaction) -> Vec<(String, Value)> {
-    let mut told = Vec::new();
+    let mut outputs_by_frame = Vec::new();
     let mut waiting = vec![(FramePath::default(), &run.root)];
     while let Some((path, frame)) = waiting.pop() {
         if let Some(data) = &frame.data {
             let nodes = workflow.flow(&frame.flow).steps.keys();
             let outputs =
                 nodes.filter_map(|node| Some((node.to_string(), Value::clone(data.outputs.latest(node.as_str())?))));
-            told.push((path.text(), hidden.value(&Value::Object(outputs.collect()))));
+            outputs_by_frame.push((path.text(), hidden.value(&Value::Object(outputs.collect()))));
         }
         waiting.extend(frame.inner().map(|(name, inner)| (path.join(name), inner)));
     }
-    told
+    outputs_by_frame
 }

@@ -114,7 +114,7 @@ pub fn visits<'r>(
     wanted: &str,
     hidden: &Redaction,
 ) -> Vec<Visit> {
-    let mut told = VisitsBuilder {
+    let mut builder = VisitsBuilder {
         workflow,
         wanted,
         hidden,
@@ -124,17 +124,17 @@ pub fn visits<'r>(
         visits: Vec::new(),
     };
     for (seq, event, changes) in records {
-        told.hears(event);
+        builder.hears(event);
         for change in changes {
-            told.takes(seq, event.at, change);
-            told.is_altered(seq, &event.by, change);
-            match &mut told.run {
+            builder.takes(seq, event.at, change);
+            builder.is_altered(seq, &event.by, change);
+            match &mut builder.run {
                 Some(run) => run.apply(change),
-                None => told.run = Run::fold(std::slice::from_ref(change)),
+                None => builder.run = Run::fold(std::slice::from_ref(change)),
             }
         }
     }
-    told.visits
+    builder.visits
 }
 
 struct VisitsBuilder<'t> {
@@ -331,10 +331,10 @@ impl VisitsBuilder<'_> {
         }
     }
 
-    fn talks(&mut self, path: &FramePath, said: &ModelStateChange) {
+    fn talks(&mut self, path: &FramePath, change: &ModelStateChange) {
         let hidden = self.hidden;
         let Some(visit) = self.visit(path) else { return };
-        match said {
+        match change {
             ModelStateChange::Begun { afresh: Some(messages), .. } => {
                 visit.messages.extend(messages.iter().map(|message| spoken(message, hidden)));
             }

@@ -193,17 +193,18 @@ impl Here<'_> {
     fn activity_view(&self, activity: &Activity) -> ActivityView {
         let known = self.run.variables(self.path);
         let is_true = |name: &str| known.iter().any(|(known, value)| *known == name && **value == Value::Bool(true));
-        let counts = |told: &&ConditionalText| told.only_if.as_deref().is_none_or(is_true);
-        let told = |texts: &[ConditionalText]| texts.iter().filter(counts).map(|told| self.fill(&told.text)).collect();
+        let counts = |text: &&ConditionalText| text.only_if.as_deref().is_none_or(is_true);
+        let applicable =
+            |texts: &[ConditionalText]| texts.iter().filter(counts).map(|text| self.fill(&text.text)).collect();
         let plain = |texts: &[String]| texts.iter().map(|text| self.fill(text)).collect();
         ActivityView {
             id: activity.id.clone(),
             name: activity.name.clone(),
             description: activity.description.as_ref().map(|text| self.fill(text)),
-            rules: told(&activity.rules),
+            rules: applicable(&activity.rules),
             outcome: plain(&activity.outcome),
-            keep: told(&activity.keep),
-            notes: told(&activity.notes),
+            keep: applicable(&activity.keep),
+            notes: applicable(&activity.notes),
             artifacts: plain(&activity.artifacts),
             means: activity.means.clone(),
             time: activity.time.clone(),

@@ -102,16 +102,16 @@ impl Story<'_> {
         let mut assumes: Vec<String> = steps.iter().flat_map(|step| self.assumed(step)).collect();
         assumes.extend(steps.iter().flat_map(|step| self.unmade(step).into_iter().chain(self.copied(step))));
         assumes.dedup();
-        let mut told = Counterexample {
+        let mut counterexample = Counterexample {
             opening: self.opening(given.get(&0)),
             events: Vec::new(),
             lines: Vec::new(),
             assumes,
             is_replayed: false,
         };
-        let came = self.played(&steps, &given, &mut told);
-        told.is_replayed = is_whole && came.is_some_and(|run| self.is_there(run, &way));
-        told
+        let came = self.played(&steps, &given, &mut counterexample);
+        counterexample.is_replayed = is_whole && came.is_some_and(|run| self.is_there(run, &way));
+        counterexample
     }
 
     /// Checks whether a run is where the abstract one on the same path is.

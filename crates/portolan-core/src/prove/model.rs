@@ -77,9 +77,9 @@ pub(super) struct Site {
 
 impl Model {
     pub(super) fn of(workflow: &Workflow) -> Model {
-        let seen: BTreeMap<&WorkflowId, Variables<'_>> =
+        let variables: BTreeMap<&WorkflowId, Variables<'_>> =
             workflow.flows().map(|(id, flow)| (id, Variables::of(flow))).collect();
-        let names = names(workflow, &seen);
+        let names = names(workflow, &variables);
         let free = free_name(workflow);
         let mut model = Model { workflow: workflow.clone(), names, flows: ById::default(), handed: 0, free };
         model.handed = model.bits(handed(workflow).into_iter());
@@ -87,7 +87,7 @@ impl Model {
         let mut flows = ById::default();
         for (id, flow) in workflow.flows() {
             let of_root = id == workflow.id() || !computed.contains(id.as_str());
-            let (flow, sites) = model.flow(flow, &seen[id], of_root);
+            let (flow, sites) = model.flow(flow, &variables[id], of_root);
             flows.insert(id.clone(), flow);
             model.flows.insert(id.clone(), sites);
         }
@@ -121,18 +121,18 @@ impl Model {
         self.names[name].values().get((cell as usize).checked_sub(1)?)
     }
 
-    fn flow(&self, flow: &Flow, seen: &Variables<'_>, requires: bool) -> (Flow, ById<NodeId, Site>) {
+    fn flow(&self, flow: &Flow, variables: &Variables<'_>, requires: bool) -> (Flow, ById<NodeId, Site>) {
         let mut sites = ById::default();
         let mut made = flow.clone();
-        let declared = (0..self.names.len()).filter_map(|name| Some((name, seen.declared.get(self.text(name))?)));
+        let declared = (0..self.names.len()).filter_map(|name| Some((name, variables.declared.get(self.text(name))?)));
         let helps: Vec<(usize, Mask)> =
             declared.map(|(name, variable)| (name, self.any_of(Some(variable.kind), name))).collect();
         for (node, step) in &mut made.steps {
-            let mut site = self.read_at(seen, &flow.steps[node]);
-            self.abstracted(seen, step, &mut site);
+            let mut site = self.read_at(variables, &flow.steps[node]);
+            self.abstracted(variables, step, &mut site);
             step.node.accept.iter_mut().for_each(given_freely);
-            site.copies = self.copied(seen, &mut step.node);
-            site.gives = self.given_at(seen, &flow.steps[node].node);
+            site.copies = self.copied(variables, &mut step.node);
+            site.gives = self.given_at(variables, &flow.steps[node].node);
             site.helps.clone_from(&helps);
             counted(&mut step.exits.failing);
             sites.insert(node.clone(), site);
@@ -258,9 +258,9 @@ impl Model {
         if self.known(seen, expr).is_some() {
             return;
         }
-        let asked = Condition::compare(&self.free_variable(site.free), Comparison::Equal, Value::Bool(true));
+        let condition = Condition::compare(&self.free_variable(site.free), Comparison::Equal, Value::Bool(true));
         site.free += 1;
-        *expr = Expr::Condition(asked.expect("the name is a name, and a boolean is compared"));
+        *expr = Expr::Condition(condition.expect("the name is a name, and a boolean is compared"));
     }
 
     /// Removes from a node the assignments of other variables' values.

@@ -81,8 +81,8 @@ impl Proof {
         if let Some(costs) = &self.costs {
             let counted = [("at least", counts(&costs.least)), ("at most", counts(&costs.most))];
             let limits = [("limits:", limits(&costs.declared))];
-            let told = counted.into_iter().chain(limits).filter(|(_, texts)| !texts.is_empty());
-            parts.extend(told.map(|(what, texts)| format!("{what} {}", texts.join(", "))));
+            let nonempty = counted.into_iter().chain(limits).filter(|(_, texts)| !texts.is_empty());
+            parts.extend(nonempty.map(|(what, texts)| format!("{what} {}", texts.join(", "))));
         }
         let cycles: Vec<String> = self.cycles.iter().take(MAX_TOLD).map(cycle).collect();
         if !cycles.is_empty() {

@@ -122,8 +122,8 @@ impl Run {
         }
     }
 
-    fn talk(&mut self, path: &FramePath, said: &ModelStateChange) {
-        match said {
+    fn talk(&mut self, path: &FramePath, change: &ModelStateChange) {
+        match change {
             ModelStateChange::Spent(spend) => self.spend(path, *spend),
             ModelStateChange::Granted { of, of_run } => self.grant(path, of, *of_run),
             _ => {}
@@ -131,9 +131,9 @@ impl Run {
         let (revision, mut before) = (self.revision, None);
         self.at(path, |frame| {
             let Place::Conversing { talk, .. } = &mut frame.place else { return };
-            before = (*said == ModelStateChange::Undone).then(|| talk.variables_before());
-            talk.apply(said);
-            if let (ModelStateChange::WorkflowBegun { .. }, Some(item)) = (said, talk.open_mut().last_mut()) {
+            before = (*change == ModelStateChange::Undone).then(|| talk.variables_before());
+            talk.apply(change);
+            if let (ModelStateChange::WorkflowBegun { .. }, Some(item)) = (change, talk.open_mut().last_mut()) {
                 stamp(&mut item.frame, revision);
             }
         });

@@ -267,8 +267,8 @@ impl Run {
         let flow = self.owner(path).0.len();
         let frames: Vec<&Frame> = self.way(path).skip(flow).collect();
         let data = frames.into_iter().rev().filter_map(|frame| frame.data.as_deref());
-        let seen = data.flat_map(|data| &data.variables);
-        seen.map(|(name, value)| (name.as_str(), value)).collect()
+        let visible = data.flat_map(|data| &data.variables);
+        visible.map(|(name, value)| (name.as_str(), value)).collect()
     }
 
     /// Returns the bypasses of the run, the latest last.

@@ -398,8 +398,8 @@ impl ModelState {
     }
 
     /// Applies one change. A change that does not fit is ignored.
-    pub(crate) fn apply(&mut self, said: &ModelStateChange) {
-        match said {
+    pub(crate) fn apply(&mut self, change: &ModelStateChange) {
+        match change {
             ModelStateChange::Begun { attempt, afresh, before } => {
                 self.attempt = *attempt;
                 self.asked = 0;

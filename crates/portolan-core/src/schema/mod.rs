@@ -133,15 +133,15 @@ impl Schema {
         let Some(steps) = cost::of(&self.0.value, value) else {
             return whole("takes too many steps to check against its schema".to_owned());
         };
-        let told = |error: &jsonschema::ValidationError<'_>| words::of_value(&self.0.value, error);
+        let to_fault = |error: &jsonschema::ValidationError<'_>| words::of_value(&self.0.value, error);
         if steps > MAX_THOROUGH_STEPS {
-            return self.0.validator.validate(value).err().iter().map(told).collect();
+            return self.0.validator.validate(value).err().iter().map(to_fault).collect();
         }
         if self.0.validator.is_valid(value) {
             return Vec::new();
         }
         let mut faults: Vec<SchemaFault> =
-            self.0.validator.iter_errors(value).take(MAX_FAULTS).map(|error| told(&error)).collect();
+            self.0.validator.iter_errors(value).take(MAX_FAULTS).map(|error| to_fault(&error)).collect();
         faults.sort_by(|a, b| a.path.cmp(&b.path));
         faults.dedup();
         faults

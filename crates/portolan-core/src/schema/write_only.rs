@@ -20,11 +20,11 @@ fn address(value: &Value) -> usize {
 
 /// Returns the schemas that apply to the same value, including the given ones.
 fn applied<'s>(root: &'s Value, schemas: Vec<&'s Value>) -> Vec<&'s Map<String, Value>> {
-    let mut seen = BTreeSet::new();
+    let mut visited = BTreeSet::new();
     let mut waiting = schemas;
     let mut applied = Vec::new();
     while let Some(schema) = waiting.pop() {
-        let Some(members) = schema.as_object().filter(|_| seen.insert(address(schema))) else { continue };
+        let Some(members) = schema.as_object().filter(|_| visited.insert(address(schema))) else { continue };
         applied.push(members);
         for key in ["$ref", "$dynamicRef"] {
             let target = members.get(key).and_then(Value::as_str).and_then(|reference| resolve(root, reference));

@@ -26,10 +26,10 @@ pub(super) fn circles(next: &[Vec<usize>]) -> Vec<usize> {
 /// Returns the nodes in reverse postorder of a depth-first search.
 fn left_last(next: &[Vec<usize>]) -> Vec<usize> {
     let mut left = Vec::with_capacity(next.len());
-    let mut seen = vec![false; next.len()];
+    let mut visited = vec![false; next.len()];
     for first in 0..next.len() {
         let mut walk = Vec::new();
-        if !std::mem::replace(&mut seen[first], true) {
+        if !std::mem::replace(&mut visited[first], true) {
             walk.push((first, 0));
         }
         while let Some((node, at)) = walk.pop() {
@@ -38,7 +38,7 @@ fn left_last(next: &[Vec<usize>]) -> Vec<usize> {
                 continue;
             };
             walk.push((node, at + 1));
-            if !std::mem::replace(&mut seen[other], true) {
+            if !std::mem::replace(&mut visited[other], true) {
                 walk.push((other, 0));
             }
         }

@@ -207,9 +207,9 @@ pub(crate) fn is_terminal(kind: &Kind) -> bool {
 
 /// Returns each outcome once and without `failed`: `passed`, then the others in order.
 fn passed_first<'o>(outcomes: impl Iterator<Item = &'o Outcome>) -> Vec<Outcome> {
-    let mut seen = BTreeSet::new();
+    let mut known = BTreeSet::new();
     let (mut ordered, others): (Vec<Outcome>, Vec<Outcome>) = outcomes
-        .filter(|outcome| !outcome.is_failed() && seen.insert(outcome.as_str()))
+        .filter(|outcome| !outcome.is_failed() && known.insert(outcome.as_str()))
         .cloned()
         .partition(|outcome| outcome.as_str() == PASSED);
     ordered.extend(others);

@@ -73,8 +73,8 @@ pub fn tests_not_weakened(diff: &Diff) -> CheckFinding {
         0 => String::new(),
         some => format!(" ({some} more)"),
     };
-    let told = first.description();
-    let reason = format!("{}:{}: {told}{others}; restore it, or say why it is dropped", first.path, first.line);
+    let description = first.description();
+    let reason = format!("{}:{}: {description}{others}; restore it, or say why it is dropped", first.path, first.line);
     fails("tests-weakened", reason)
 }
 
@@ -97,10 +97,10 @@ fn have_changed(paths: &[&str]) -> String {
 }
 
 fn named(paths: &[&str]) -> String {
-    let told: Vec<String> = paths.iter().take(MOST_NAMED).map(|path| quoted(path)).collect();
+    let quoted_paths: Vec<String> = paths.iter().take(MOST_NAMED).map(|path| quoted(path)).collect();
     match paths.len().saturating_sub(MOST_NAMED) {
-        0 => told.join(", "),
-        more => format!("{} and {more} more", told.join(", ")),
+        0 => quoted_paths.join(", "),
+        more => format!("{} and {more} more", quoted_paths.join(", ")),
     }
 }
 

@@ -105,10 +105,10 @@ fn have_passed(number: u64, checks: &[ForgeCheck]) -> Result<String, CheckFindin
 }
 
 fn named(all: &[String]) -> String {
-    let told = all.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let names = all.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     match all.len().saturating_sub(MOST_NAMED) {
-        0 => told,
-        more => format!("{told} and {more} more"),
+        0 => names,
+        more => format!("{names} and {more} more"),
     }
 }
 

@@ -20,7 +20,7 @@ fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFindin
         return fails("operation-in-progress", format!("a {operation} is in progress; finish it or abort it"));
     }
     let left = tree.staged + tree.unstaged + tree.untracked;
-    let told = format!(
+    let uncommitted = format!(
         "{} not committed ({} staged, {} changed, {} untracked)",
         paths(left),
         tree.staged,
@@ -29,8 +29,8 @@ fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFindin
     );
     match guidelines.commits.clean_tree {
         _ if left == 0 => holds("clean", "everything is committed"),
-        Level::Block => fails("not-clean", format!("{told}; commit it, or ignore it")),
-        Level::Warn => holds(WARNED, format!("{told}; passed because `commits.cleanTree` is `warn`")),
+        Level::Block => fails("not-clean", format!("{uncommitted}; commit it, or ignore it")),
+        Level::Warn => holds(WARNED, format!("{uncommitted}; passed because `commits.cleanTree` is `warn`")),
         Level::Off => holds("no-conflicts", "there are no conflicts; the rest is not checked (`commits.cleanTree`)"),
     }
 }

@@ -12,13 +12,13 @@ pub(super) const KIND: CheckKind = CheckKind {
 };
 
 fn look(_claims: &Claims, facts: &Facts, guidelines: &Guidelines) -> CheckFinding {
-    let seen = match (&facts.trouble, &facts.typecheck) {
+    let outcome = match (&facts.trouble, &facts.typecheck) {
         (Some(unknown), _) | (None, Answer::Unknown(unknown)) => return unverified(unknown),
         (None, Answer::NotAsked | Answer::Missing) => return not_asked("the type checker's verdict"),
-        (None, Answer::Found(seen)) => seen,
+        (None, Answer::Found(outcome)) => outcome,
     };
     let again = "run `portolan qa typecheck`";
-    match seen {
+    match outcome {
         TypecheckOutcome::NotConfigured => {
             holds("not-configured", "no type checker is configured, and the project's files suggest none")
         }

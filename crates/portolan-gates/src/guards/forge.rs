@@ -79,7 +79,7 @@ fn is_own(judged: &JudgedCall<'_>, command: &Command) -> bool {
 
 fn finding(judged: &JudgedCall<'_>, deed: ForgeAction) -> Option<Finding> {
     let direct = judged.guidelines.commit_directly;
-    let asked = if judged.guidelines.strict { Decision::Block } else { Decision::Ask };
+    let decision = if judged.guidelines.strict { Decision::Block } else { Decision::Ask };
     Some(match deed {
         ForgeAction::Fine => return None,
         ForgeAction::Merges(_) if direct => Finding::allow("I-2", "work here is merged without a review"),
@@ -91,13 +91,13 @@ fn finding(judged: &JudgedCall<'_>, deed: ForgeAction) -> Option<Finding> {
                 .remedy(format!("portolan merge-gate --base origin/main --head HEAD --pr {number}"))
         }
         ForgeAction::Merges(_) => Finding::new(
-            asked,
+            decision,
             "I-2",
             "this would merge a pull request, which is for the merge gate and a person to say",
         )
         .remedy("portolan merge-gate --base origin/main --head HEAD --pr <number>")
         .remedy("then ask the person whom you work for to merge it"),
-        ForgeAction::Changes(what) => Finding::new(asked, "", format!("`{what}` changes something on the forge"))
+        ForgeAction::Changes(what) => Finding::new(decision, "", format!("`{what}` changes something on the forge"))
             .remedy("ask the person whom you work for to do it"),
         ForgeAction::Unknown(what) => {
             Finding::ask(judged, "", format!("it is unclear what `{what}` does on the forge"))

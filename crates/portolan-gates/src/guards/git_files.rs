@@ -20,11 +20,11 @@ pub(super) fn touched(from: &str, invocation: &Invocation) -> Vec<Option<String>
     let mut found = Vec::new();
     for folder in &invocation.folders {
         let folder = judged_call::absolute(from, folder);
-        let seen = |base: Option<&str>, word: &Word| judged_call::absolute(base?, word);
-        found.extend(words.iter().map(|word| seen(folder.as_deref(), word)));
+        let resolved = |base: Option<&str>, word: &Word| judged_call::absolute(base?, word);
+        found.extend(words.iter().map(|word| resolved(folder.as_deref(), word)));
         let Some(other) = other else { continue };
-        let tree = seen(folder.as_deref(), other);
-        found.extend(words.iter().map(|word| seen(tree.as_deref(), word)));
+        let tree = resolved(folder.as_deref(), other);
+        found.extend(words.iter().map(|word| resolved(tree.as_deref(), word)));
         found.push(tree);
     }
     found

@@ -203,7 +203,7 @@ enum Takes {
 /// Judges one path.
 fn finding(judged: &JudgedCall<'_>, path: &str, takes: Takes) -> Option<Finding> {
     let place = judged.place(path);
-    let seen = place.map_or_else(|| vec![path.to_owned()], |place| paths_in_worktree(path, place));
+    let paths = place.map_or_else(|| vec![path.to_owned()], |place| paths_in_worktree(path, place));
     let everything = takes == Takes::Everything;
     let holds = |path: &String| {
         is_protected(path)
@@ -214,7 +214,7 @@ fn finding(judged: &JudgedCall<'_>, path: &str, takes: Takes) -> Option<Finding>
     let own = place.is_some_and(|place| {
         place.of_git || judged.is_own(&place.path) || (takes >= Takes::Folders && judged.holds_own(&place.path))
     });
-    (around || own || seen.iter().any(holds)).then(|| block(path))
+    (around || own || paths.iter().any(holds)).then(|| block(path))
 }
 
 pub(super) fn block(path: &str) -> Finding {
@@ -230,9 +230,9 @@ pub(super) fn block(path: &str) -> Finding {
 fn paths_in_worktree(path: &str, place: &Place) -> Vec<String> {
     let Some(worktree) = &place.worktree else { return vec![place.path.clone(), path.to_owned()] };
     let written = path.strip_prefix(worktree.root.as_str()).filter(|rest| rest.starts_with('/'));
-    let mut seen = vec![place.inside.clone()];
-    seen.extend(written.map(|rest| rest.trim_start_matches('/').to_owned()));
-    seen
+    let mut paths = vec![place.inside.clone()];
+    paths.extend(written.map(|rest| rest.trim_start_matches('/').to_owned()));
+    paths
 }
 
 /// Checks whether `folder` is within `path`.

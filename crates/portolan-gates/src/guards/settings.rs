@@ -23,8 +23,8 @@ pub(super) fn look(judged: &JudgedCall<'_>, command: &Command, invocation: &Invo
     {
         all.push((&write.key, write.value.as_ref()));
     }
-    let asked = all.into_iter().filter(|(key, value)| counts(key, value.and_then(Word::known)));
-    asked
+    let relevant = all.into_iter().filter(|(key, value)| counts(key, value.and_then(Word::known)));
+    relevant
         .map(|(key, _)| Finding::ask(judged, "I-2", format!("`{key}` decides what git runs, or where it works")))
         .collect()
 }

@@ -14,7 +14,7 @@ pub fn known() -> Vec<&'static str> {
     let checks = acceptance::CHECKS.iter().map(|kind| kind.id);
     let mut names: Vec<&str> =
         checks.chain(GATES.iter().map(|gate| gate.name)).chain(guards::guards()).chain(INVARIANTS).collect();
-    let mut seen = std::collections::BTreeSet::new();
-    names.retain(|name| seen.insert(*name));
+    let mut distinct = std::collections::BTreeSet::new();
+    names.retain(|name| distinct.insert(*name));
     names
 }

@@ -80,8 +80,8 @@ impl Intent {
             if ["BREAKING CHANGE:", "BREAKING-CHANGE:"].iter().any(|word| text.starts_with(word)) {
                 self.breaks = true;
             }
-            let said = text.get(..8).filter(|word| word.eq_ignore_ascii_case("removes:")).map(|_| &text[8..]);
-            for item in said.into_iter().flat_map(|said| said.split(',')) {
+            let removed = text.get(..8).filter(|word| word.eq_ignore_ascii_case("removes:")).map(|_| &text[8..]);
+            for item in removed.into_iter().flat_map(|removed| removed.split(',')) {
                 self.add(item, place, line);
             }
         }

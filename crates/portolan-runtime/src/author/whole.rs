@@ -88,10 +88,10 @@ pub(super) fn graphs_of(source: &Source) -> Vec<Graph> {
 /// have the same name. Indices would change with each edit.
 pub fn edge_names(graph: &Graph) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(graph.edges.len());
-    let mut seen = std::collections::BTreeMap::<String, usize>::new();
+    let mut counts = std::collections::BTreeMap::<String, usize>::new();
     for edge in &graph.edges {
         let plain = plain_name(edge);
-        let count = seen.entry(plain.clone()).or_default();
+        let count = counts.entry(plain.clone()).or_default();
         *count += 1;
         names.push(if *count == 1 { plain } else { format!("{plain} #{count}") });
     }

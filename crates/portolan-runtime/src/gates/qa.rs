@@ -143,28 +143,28 @@ fn issue_in(branch: &str, keys: bool) -> Option<String> {
 }
 
 async fn typecheck(project: &Path, rules: &Guidelines, seconds: u64) -> ChecklistReport {
-    let mut told = ChecklistReport { finding: unasked(), output: String::new(), remarks: Vec::new() };
-    let seen = match Typechecks::of(project).run(rules, seconds).await {
+    let mut report = ChecklistReport { finding: unasked(), output: String::new(), remarks: Vec::new() };
+    let outcome = match Typechecks::of(project).run(rules, seconds).await {
         Err(unknown) => Answer::Unknown(unknown),
         Ok(TypecheckRun::NotConfigured) => Answer::Found(TypecheckOutcome::NotConfigured),
         Ok(TypecheckRun::TooLong) => {
             let command = checker(project, rules).map(|checker| checker.shown()).unwrap_or_default();
             let reason = format!("`{command}` took longer than {seconds} s and was stopped; increase `--timeout`");
-            told.finding = CheckFinding { standing: CheckStatus::Fails, code: "too-long", reason, ..unasked() };
-            return told;
+            report.finding = CheckFinding { standing: CheckStatus::Fails, code: "too-long", reason, ..unasked() };
+            return report;
         }
         Ok(TypecheckRun::Judged { verdict, output, unkept }) => {
-            told.output = output;
-            told.remarks.extend(unkept.map(|why| format!("the verdict could not be stored: {why}")));
-            told.remarks.extend(partly_staged(project, rules).await);
+            report.output = output;
+            report.remarks.extend(unkept.map(|why| format!("the verdict could not be stored: {why}")));
+            report.remarks.extend(partly_staged(project, rules).await);
             Answer::Found(judged(verdict))
         }
     };
-    let facts = Facts { typecheck: seen, ..Facts::default() };
+    let facts = Facts { typecheck: outcome, ..Facts::default() };
     if let Some(kind) = acceptance::find("typecheckPasses") {
-        told.finding = kind.decide(&Claims::default(), &facts, rules);
+        report.finding = kind.decide(&Claims::default(), &facts, rules);
     }
-    told
+    report
 }
 
 fn judged(verdict: Judged) -> TypecheckOutcome {

@@ -57,8 +57,11 @@ pub fn digest(guidelines: &Guidelines) -> Option<Digest> {
 }
 
 /// Returns the verdict of the configured model on the changes since a snapshot, and all findings for the next attempt.
-pub(super) async fn look(then: &FileSnapshot, seen: &EvidenceContext<'_>) -> Result<(CheckFinding, String), ForPerson> {
-    let EvidenceContext { repository, before, wanted, guidelines, .. } = *seen;
+pub(super) async fn look(
+    then: &FileSnapshot,
+    context: &EvidenceContext<'_>,
+) -> Result<(CheckFinding, String), ForPerson> {
+    let EvidenceContext { repository, before, wanted, guidelines, .. } = *context;
     let (Some(name), Some(digest)) = (&guidelines.review.model, digest(guidelines)) else { return Err(nobody()) };
     let total = Duration::from_secs(guidelines.review.timeout_seconds);
     let model = opened(name, repository, total)?;
@@ -79,9 +82,9 @@ pub(super) async fn look(then: &FileSnapshot, seen: &EvidenceContext<'_>) -> Res
     }
     let environment = Environment::of(repository.surroundings().iter().cloned());
     let masked = |text: &str| wanted.hidden.text(&environment.redact(secrets::masked(text)));
-    let asked = masked(&wanted.text);
-    let asked = &asked[..asked.floor_char_boundary(MOST_WANTED)];
-    let request = review::request(name, asked, &masked(&format_change(&files)));
+    let wanted_text = masked(&wanted.text);
+    let wanted_text = &wanted_text[..wanted_text.floor_char_boundary(MOST_WANTED)];
+    let request = review::request(name, wanted_text, &masked(&format_change(&files)));
     let question = ModelQuestion { request: &request, tools: &[], asker: Some("reviewer") };
     let answer = model
         .ask(question, None)
@@ -137,11 +140,11 @@ fn variables(repository: &Repository) -> Variables {
 
 /// Formats the change for a reviewer.
 fn format_change(files: &[ChangedFile]) -> String {
-    let told = |file: &ChangedFile| {
+    let section = |file: &ChangedFile| {
         let diff = file.diff.as_deref().unwrap_or_default();
         format!("=== {} ({})\n{diff}\n", file.path, file.how)
     };
-    files.iter().map(told).collect()
+    files.iter().map(section).collect()
 }
 
 /// Turns the findings into a verdict. The model's text goes to the agent and into the log, so it is masked as the
@@ -161,10 +164,10 @@ fn weighed(
     };
     let lines: Vec<String> = findings.iter().map(line).collect();
     let named = |lines: &[String]| {
-        let told: Vec<String> = lines.iter().take(MOST_NAMED).map(|line| clip(line)).collect();
+        let clipped: Vec<String> = lines.iter().take(MOST_NAMED).map(|line| clip(line)).collect();
         match lines.len().saturating_sub(MOST_NAMED) {
-            0 => told.join("; "),
-            more => format!("{}; and {more} more", told.join("; ")),
+            0 => clipped.join("; "),
+            more => format!("{}; and {more} more", clipped.join("; ")),
         }
     };
     let blocking = findings.iter().filter(|finding| finding.severity == ReviewSeverity::Blocking).count();

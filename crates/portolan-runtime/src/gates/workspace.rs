@@ -38,7 +38,7 @@ pub struct CheckWorkspace {
     wanted: ReviewBrief,
     listener: Listener,
     rules: OnceLock<Result<Guidelines, String>>,
-    seen: OnceCell<SharedFacts>,
+    shared: OnceCell<SharedFacts>,
     violations: Mutex<Vec<Violation>>,
 }
 
@@ -78,14 +78,14 @@ pub async fn perform(request: &CheckRequest, ground: &CheckWorkspace) -> Verdict
         CheckBy::Gate { name } => ground.look(name, &request.claims).await,
         CheckBy::Evidence(wanted) => match ground.guidelines() {
             Ok(rules) => {
-                let seen = evidence::EvidenceContext {
+                let context = evidence::EvidenceContext {
                     claims: &request.claims,
                     repository: &ground.repository,
                     before: &ground.before,
                     wanted: &ground.wanted,
                     guidelines: rules,
                 };
-                evidence::look(wanted, &seen).await
+                evidence::look(wanted, &context).await
             }
             Err(why) => unverified(why),
         },
@@ -103,7 +103,7 @@ impl CheckWorkspace {
             wanted: ReviewBrief::default(),
             listener: Listener::default(),
             rules: OnceLock::new(),
-            seen: OnceCell::new(),
+            shared: OnceCell::new(),
             violations: Mutex::default(),
         }
     }
@@ -163,12 +163,12 @@ impl CheckWorkspace {
         if let Some(off) = kind.and_then(|kind| kind.switched_off(guidelines)) {
             return verdict(off);
         }
-        let seen = self.seen.get_or_init(|| self.probe(claims, guidelines)).await;
+        let shared = self.shared.get_or_init(|| self.probe(claims, guidelines)).await;
         if gate == REMOVALS {
-            return self.removals(seen).await;
+            return self.removals(shared).await;
         }
         let Some(kind) = kind else { return unknown(format!("there is no gate `{gate}`")) };
-        let found = kind.decide(&seen.claims, &seen.facts, guidelines);
+        let found = kind.decide(&shared.claims, &shared.facts, guidelines);
         self.violations.lock().unwrap_or_else(PoisonError::into_inner).extend(found.violations.iter().cloned());
         match verdict(found) {
             Verdict::Unknown { reason } if gate == acceptance::READY => {
@@ -246,14 +246,15 @@ impl CheckWorkspace {
         Answer::Found(others.iter().filter(same).map(|other| format!("{} ({})", other.task, other.run)).collect())
     }
 
-    async fn removals(&self, seen: &SharedFacts) -> Verdict {
-        let Some(base) = seen.facts.integration.iter().find_map(tip) else {
+    async fn removals(&self, shared: &SharedFacts) -> Verdict {
+        let Some(base) = shared.facts.integration.iter().find_map(tip) else {
             return unverified(
                 "there is no integration branch to compare with; fetch it, or name it in the guidelines",
             );
         };
-        let intent = seen.claims.spec_path.as_ref().map(|path| self.project().join(path)).filter(|path| path.is_file());
-        let request = seen.claims.pull_request;
+        let intent =
+            shared.claims.spec_path.as_ref().map(|path| self.project().join(path)).filter(|path| path.is_file());
+        let request = shared.claims.pull_request;
         let question = MergeQuestion { base, head: "HEAD".to_owned(), request, intent, evidence: None };
         let ruled = match rule(&self.repository, &question).await {
             Ok(ruled) => ruled,

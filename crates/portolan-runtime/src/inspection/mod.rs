@@ -67,11 +67,11 @@ pub(super) fn hooks_path(worktree: &Worktree) -> Option<String> {
         Some(Path::new(&worktree.git_dir).join("config.worktree")),
         Some(Path::new(&worktree.common_dir).join("config")),
     ];
-    let told = |path: PathBuf| {
+    let setting = |path: PathBuf| {
         let text = disk::text(&path, MAX_MESSAGE * 16)?;
         config::Config::parse(&text).last("core.hookspath").map(str::to_owned)
     };
-    let path = ours.into_iter().chain(users).flatten().find_map(told)?;
+    let path = ours.into_iter().chain(users).flatten().find_map(setting)?;
     match (path.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => Some(home.join(rest).to_string_lossy().into_owned()),
         _ => Some(path),
@@ -167,17 +167,17 @@ fn ignored_counts(reading: &Reading, scene: &GuardContext, guidelines: &Guidelin
 
 /// Asks git once for each worktree which of the written paths are ignored, if any may be.
 fn mark_ignored(scene: &mut GuardContext, wanted: &FactRequest) {
-    let mut asked: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut paths_by_root: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for path in &wanted.paths {
         let Some(place) = scene.places.get(path) else { continue };
         let Some(worktree) = place.worktree.as_ref().filter(|worktree| !worktree.bare && !place.of_git) else {
             continue;
         };
         if !place.inside.is_empty() && ignores::may_be(worktree, &place.inside) {
-            asked.entry(worktree.root.clone()).or_default().push(place.inside.clone());
+            paths_by_root.entry(worktree.root.clone()).or_default().push(place.inside.clone());
         }
     }
-    for (root, paths) in asked {
+    for (root, paths) in paths_by_root {
         let ignored = ask::ignored(Path::new(&root), &paths);
         for place in scene.places.values_mut() {
             let here = place.worktree.as_ref().is_some_and(|worktree| worktree.root == root);

@@ -90,28 +90,31 @@ pub(super) async fn request(of: &Repository, number: u64, head: &str) -> Result<
         return Err(unverified(format!("`gh` failed: {}", clip(&answer.complaint())), INSTALL));
     }
     let unread = |why: String| unverified(format!("the answer of `gh` cannot be read ({why})"), UPDATE);
-    let told: ForgeAnswer = serde_json::from_slice(&answer.stdout).map_err(|error| match error.is_data() {
+    let pull_request: ForgeAnswer = serde_json::from_slice(&answer.stdout).map_err(|error| match error.is_data() {
         true => unread(faulty(&error)),
         false => unverified(format!("`gh` did not answer with JSON: {error}"), INSTALL),
     })?;
-    let Some(author) = told.author else { return Err(unread("missing field `author`".to_owned())) };
-    if let Some(elsewhere) = home.other(&told.url).map_err(|unknown| unverified(unknown.why, UPDATE))? {
+    let Some(author) = pull_request.author else { return Err(unread("missing field `author`".to_owned())) };
+    if let Some(elsewhere) = home.other(&pull_request.url).map_err(|unknown| unverified(unknown.why, UPDATE))? {
         let own = elsewhere.own.iter().map(String::as_str).collect::<Vec<_>>();
         let message =
             format!("the pull request {number} belongs to `{}`, but this project is {}", elsewhere.found, list(&own));
         return Err(ServiceError::refused("other_repository", message, "open one there"));
     }
-    if told.number != number || told.head_ref_oid != head {
+    if pull_request.number != number || pull_request.head_ref_oid != head {
         return Err(ServiceError::refused(
             "other_head",
-            format!("the head of the pull request {number} is the commit {}, not {head}", clip(&told.head_ref_oid)),
+            format!(
+                "the head of the pull request {number} is the commit {}, not {head}",
+                clip(&pull_request.head_ref_oid)
+            ),
             "push first, or name its commit with `--head`",
         ));
     }
     Ok(Request {
-        text: format!("{}\n\n{}", told.title, told.body),
+        text: format!("{}\n\n{}", pull_request.title, pull_request.body),
         author: author.login,
-        reviews: told.reviews.into_iter().filter_map(review).collect(),
+        reviews: pull_request.reviews.into_iter().filter_map(review).collect(),
     })
 }
 

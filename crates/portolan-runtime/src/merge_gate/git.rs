@@ -127,7 +127,7 @@ impl<'r> Commits<'r> {
     /// Returns the messages of the commits that would be merged.
     pub(super) async fn commits(&self, base: &str, head: &str) -> Result<Vec<DeclaringCommit>, ServiceError> {
         let range = format!("{base}..{head}");
-        let said = self
+        let output = self
             .output(&[
                 "log",
                 "-z",
@@ -141,7 +141,7 @@ impl<'r> Commits<'r> {
                 "--",
             ])
             .await?;
-        let text = String::from_utf8_lossy(&said);
+        let text = String::from_utf8_lossy(&output);
         let commits = text.split('\0').filter_map(|commit| commit.split_once('\n'));
         Ok(commits.map(|(id, message)| DeclaringCommit { id: id.to_owned(), message: message.to_owned() }).collect())
     }
@@ -172,8 +172,8 @@ impl<'r> Commits<'r> {
             range,
             "--",
         ];
-        let said = self.output(&arguments).await?;
-        let raw = parsed(&said).ok_or_else(|| {
+        let output = self.output(&arguments).await?;
+        let raw = parsed(&output).ok_or_else(|| {
             ServiceError::refused(
                 "git_failed",
                 "the output of `git diff` cannot be read",

@@ -98,8 +98,8 @@ pub async fn rule(asked: &Repository, question: &MergeQuestion) -> Result<MergeR
 /// The commit of the snapshot is missing, the limits are exceeded, or git fails.
 pub(crate) async fn texts_since(asked: &Repository, then: &FileSnapshot) -> Result<Diff, FactError> {
     let (top, found) = asked.touched_since(then).await?;
-    let told = |error: ServiceError| unknown("git-failed", format!("{}; {}", error.message, error.help));
-    let mut diff = Commits::of(asked).diff_to_files(&then.commit, &top).await.map_err(told)?;
+    let to_error = |error: ServiceError| unknown("git-failed", format!("{}; {}", error.message, error.help));
+    let mut diff = Commits::of(asked).diff_to_files(&then.commit, &top).await.map_err(to_error)?;
     let known: BTreeSet<String> = diff.files.iter().map(|change| change.path.clone()).collect();
     diff.files.retain(|change| {
         found.contains_key(&change.path) || change.from.as_ref().is_some_and(|from| found.contains_key(from))
@@ -163,7 +163,7 @@ fn evidence(question: &MergeQuestion, request: Option<Request>, head: &str) -> R
     }
     if let Some(path) = &question.evidence {
         let text = disk::source(path)?;
-        let told: BTreeMap<String, EvidenceEntry> = serde_json::from_str(&text).map_err(|error| {
+        let entries: BTreeMap<String, EvidenceEntry> = serde_json::from_str(&text).map_err(|error| {
             ServiceError::refused(
                 "bad_evidence",
                 format!("`{}` is not valid evidence: {error}", path.display()),
@@ -171,7 +171,7 @@ fn evidence(question: &MergeQuestion, request: Option<Request>, head: &str) -> R
             )
         })?;
         let findings =
-            told.into_iter().map(|(name, told)| (name, MergeFinding { is_ok: told.ok, summary: told.summary }));
+            entries.into_iter().map(|(name, entry)| (name, MergeFinding { is_ok: entry.ok, summary: entry.summary }));
         evidence.findings = findings.collect();
     }
     Ok(evidence)
@@ -182,9 +182,9 @@ const MAX_RECORDED: usize = 50;
 
 fn record(project: &Path, question: &MergeQuestion, ruled: &MergeRuling) -> Result<(), ServiceError> {
     let MergeRuling { ruling, base, head, .. } = ruled;
-    let told = ruling.reasons.iter().take(MAX_RECORDED);
+    let recorded = ruling.reasons.iter().take(MAX_RECORDED);
     let reasons: Vec<String> =
-        told.map(|reason| format!("{}:{}: {}", reason.path, reason.line, reason.message)).collect();
+        recorded.map(|reason| format!("{}:{}: {}", reason.path, reason.line, reason.message)).collect();
     let data = json!({
         "verdict": ruling.verdict, "score": ruling.score, "base": base, "head": head, "pr": question.request,
         "shape": ruling.shape, "count": ruling.reasons.len(), "reasons": reasons,

@@ -127,9 +127,9 @@ impl Speaker {
             "bad-request" => format!("`{provider}` rejected the request"),
             _ => format!("`{provider}` failed"),
         };
-        let said: String = words.message.trim().chars().take(MAX_WORDS).collect();
-        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-        self.error(code, format!("{what} (status {status}){said}"))
+        let message: String = words.message.trim().chars().take(MAX_WORDS).collect();
+        let message = if message.is_empty() { String::new() } else { format!(": {message}") };
+        self.error(code, format!("{what} (status {status}){message}"))
     }
 
     /// Returns the time in milliseconds after which the provider accepts a retry: from `retry-after-ms`, or from

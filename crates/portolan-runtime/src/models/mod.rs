@@ -147,12 +147,12 @@ impl OpenError {
 
     /// Returns the error with all faults of a file.
     fn of_faults(code: &'static str, source: &Source, faults: &[Diagnostic]) -> OpenError {
-        let told = |fault: &Diagnostic| {
+        let describe = |fault: &Diagnostic| {
             let at = source.location(fault.span.map_or(0, |span| span.start));
             let help = fault.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
             format!("{}:{}:{}: {}{help}", source.name, at.line, at.column, fault.message)
         };
-        let faults: Vec<String> = faults.iter().filter(|fault| fault.is_error()).map(told).collect();
+        let faults: Vec<String> = faults.iter().filter(|fault| fault.is_error()).map(describe).collect();
         let message = format!("`{}` has {} that must be corrected", source.name, counted(faults.len()));
         OpenError { faults, ..OpenError::new(code, message, "correct what is listed") }
     }

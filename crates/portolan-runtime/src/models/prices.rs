@@ -60,9 +60,9 @@ impl Model for PricedModel {
     }
 
     fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> AnswerFuture<'a> {
-        let asked = self.model.ask(question, sink);
+        let future = self.model.ask(question, sink);
         Box::pin(async move {
-            let mut answer = asked.await?;
+            let mut answer = future.await?;
             answer.cost_microdollars = self.prices.cost(self.name(), &answer.usage);
             Ok(answer)
         })

@@ -47,9 +47,9 @@ impl Model for ModelRecorder {
 
     fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> AnswerFuture<'a> {
         let place = self.begin();
-        let asked = self.model.ask(question, sink);
+        let future = self.model.ask(question, sink);
         Box::pin(async move {
-            let says = asked.await;
+            let says = future.await;
             self.put(place, question.asker, says.clone());
             says
         })

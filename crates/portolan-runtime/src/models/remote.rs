@@ -99,7 +99,7 @@ impl RemoteModel {
     }
 
     async fn asked(&self, question: ModelQuestion<'_>, sink: Option<&dyn Sink>) -> Result<ModelAnswer, ModelError> {
-        let asked = RequestParts {
+        let parts = RequestParts {
             provider: self.provider,
             model: &self.speaker.model,
             is_own: self.is_own,
@@ -107,8 +107,8 @@ impl RemoteModel {
             stream: sink.is_some(),
         };
         let body: Value = match self.provider.protocol {
-            Protocol::OpenAi => openai::request(&asked),
-            Protocol::Anthropic => anthropic::request(&asked),
+            Protocol::OpenAi => openai::request(&parts),
+            Protocol::Anthropic => anthropic::request(&parts),
         };
         let body = body.to_string().into_bytes();
         let headers = self.headers(sink.is_some());
@@ -196,8 +196,8 @@ impl Model for RemoteModel {
     fn ask<'a>(&'a self, question: ModelQuestion<'a>, sink: Option<&'a dyn Sink>) -> AnswerFuture<'a> {
         Box::pin(async move {
             let (whole, began) = (self.limits.whole, Instant::now());
-            let asked = tokio::time::timeout(whole, self.asked(question, sink));
-            let answer = asked.await.unwrap_or_else(|_elapsed| Err(self.speaker.too_slow(whole)));
+            let future = tokio::time::timeout(whole, self.asked(question, sink));
+            let answer = future.await.unwrap_or_else(|_elapsed| Err(self.speaker.too_slow(whole)));
             logging::model_answered((self.speaker.provider, &self.speaker.model), began, &answer);
             answer
         })

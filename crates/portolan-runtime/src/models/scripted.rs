@@ -54,10 +54,10 @@ impl Script {
     }
 
     fn next(&self, question: &ModelQuestion<'_>) -> Result<&ScriptedModelAnswer, ModelError> {
-        let said = last_words(question);
+        let last_text = last_words(question);
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let named = |to: &Option<String>| to.is_some() && to.as_deref() == question.asker;
-        let quoted = |to: &Option<String>| to.as_deref().is_some_and(|to| said.contains(to));
+        let quoted = |to: &Option<String>| to.as_deref().is_some_and(|to| last_text.contains(to));
         let anybody = |to: &Option<String>| to.is_none();
         let find = |is_meant: &dyn Fn(&Option<String>) -> bool| {
             self.lines.iter().zip(given.iter()).position(|(line, given)| (line.repeat || !given) && is_meant(&line.to))
@@ -77,9 +77,9 @@ fn last_words<'q>(question: &ModelQuestion<'q>) -> &'q str {
 
 fn unexpected(question: &ModelQuestion<'_>) -> ModelError {
     let asker = question.asker.map(|asker| format!(" of `{}`", clip(asker))).unwrap_or_default();
-    let said = clip(&last_words(question).replace(char::is_control, " "));
+    let last_text = clip(&last_words(question).replace(char::is_control, " "));
     let message =
-        format!("no answer is left for a request{asker} that ends in `{said}`; write one, or let one `repeat`");
+        format!("no answer is left for a request{asker} that ends in `{last_text}`; write one, or let one `repeat`");
     ModelError::new("not-scripted", message)
 }
 

@@ -41,10 +41,10 @@ pub fn detect(project: &Path) -> Vec<DetectedCheck> {
     finder.ruby();
     finder.php();
     finder.pre_commit();
-    let mut seen = BTreeSet::new();
+    let mut distinct = BTreeSet::new();
     let found = std::mem::take(&mut finder.found);
     let mut found: Vec<DetectedCheck> =
-        found.into_iter().filter(|one| seen.insert((one.name, one.argv.clone()))).collect();
+        found.into_iter().filter(|one| distinct.insert((one.name, one.argv.clone()))).collect();
     found.sort_by_key(|one| USUAL.iter().position(|name| *name == one.name));
     found
 }

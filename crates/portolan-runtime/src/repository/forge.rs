@@ -66,12 +66,12 @@ pub(super) async fn issue(of: &Repository, claims: &Claims, guidelines: &Guideli
         IssueProvider::Pattern { .. } | IssueProvider::Offline => Answer::NotAsked,
         IssueProvider::Files { folder } => issue_file(of, folder, number),
         IssueProvider::GitHub => {
-            let asked = ["issue", "view", &number.to_string(), "--json", "number,state,title,url"];
+            let arguments = ["issue", "view", &number.to_string(), "--json", "number,state,title,url"];
             let home = match Home::of(&of.project) {
                 Ok(home) => home,
                 Err(unknown) => return Answer::Unknown(unknown),
             };
-            match answered::<IssueAnswer>(gh(of, &home, &asked).await) {
+            match answered::<IssueAnswer>(gh(of, &home, &arguments).await) {
                 Answer::Found(found) => match home.other(&found.url) {
                     Ok(elsewhere) => Answer::Found(forge_issue(found, elsewhere)),
                     Err(unknown) => Answer::Unknown(unknown),
@@ -141,8 +141,8 @@ pub(super) async fn request_of(of: &Repository, branch: &str) -> Answer<u64> {
         Ok(home) => home,
         Err(unknown) => return Answer::Unknown(unknown),
     };
-    let asked = ["pr", "list", "--head", branch, "--state", "all", "--limit", "1", "--json", "number"];
-    match answered::<Vec<Numbered>>(gh(of, &home, &asked).await) {
+    let arguments = ["pr", "list", "--head", branch, "--state", "all", "--limit", "1", "--json", "number"];
+    match answered::<Vec<Numbered>>(gh(of, &home, &arguments).await) {
         Answer::Found(found) => found.first().map_or(Answer::Missing, |found| Answer::Found(found.number)),
         Answer::NotAsked | Answer::Missing => Answer::Missing,
         Answer::Unknown(unknown) => Answer::Unknown(unknown),
@@ -231,8 +231,8 @@ fn answered<T: DeserializeOwned>(output: Result<Output, FactError>) -> Answer<T>
 /// Returns the error without its position, because the user never sees the lines of the answer. A missing field is
 /// named.
 pub(crate) fn faulty(error: &serde_json::Error) -> String {
-    let said = error.to_string();
-    let what = clip(said.split(" at line ").next().unwrap_or(&said));
+    let message = error.to_string();
+    let what = clip(message.split(" at line ").next().unwrap_or(&message));
     what.chars().map(|c| if is_unseen(c) { ' ' } else { c }).collect()
 }
 

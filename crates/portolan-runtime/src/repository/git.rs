@@ -112,16 +112,16 @@ impl Git {
     pub(super) async fn refs(&self, patterns: &[String]) -> Result<Vec<(String, String)>, FactError> {
         let mut arguments = vec!["for-each-ref", "--ignore-case", "--format=%(refname) %(objectname)", "--"];
         arguments.extend(patterns.iter().map(String::as_str));
-        let said = self.output(&arguments).await?;
+        let output = self.output(&arguments).await?;
         let pair = |line: &str| line.rsplit_once(' ').map(|(name, oid)| (name.to_owned(), oid.to_owned()));
-        Ok(said.lines().filter_map(pair).collect())
+        Ok(output.lines().filter_map(pair).collect())
     }
 
     /// Returns the settings whose names match, with their values. Names are in lower case.
     pub(super) async fn settings(&self, names: &str) -> Result<Vec<(String, String)>, FactError> {
-        let said = self.perhaps(&["config", "-z", "--get-regexp", names]).await?.unwrap_or_default();
+        let output = self.perhaps(&["config", "-z", "--get-regexp", names]).await?.unwrap_or_default();
         let pair = |entry: &str| entry.split_once('\n').map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Ok(said.split('\0').filter_map(pair).collect())
+        Ok(output.split('\0').filter_map(pair).collect())
     }
 
     /// Returns the best common ancestor of `head` and `tips`.
@@ -193,8 +193,8 @@ impl Git {
     /// Queries the remote for the commit of a branch. Returns `None` if the remote has no such branch.
     pub(super) async fn remote_head(&self, remote: &str, branch: &str) -> Result<Option<String>, FactError> {
         let name = format!("refs/heads/{branch}");
-        let said = self.output(&["ls-remote", "--quiet", "--end-of-options", remote, &name]).await?;
-        let oid = said.lines().find_map(|line| line.split_once('\t').filter(|(_, found)| *found == name));
+        let output = self.output(&["ls-remote", "--quiet", "--end-of-options", remote, &name]).await?;
+        let oid = output.lines().find_map(|line| line.split_once('\t').filter(|(_, found)| *found == name));
         Ok(oid.map(|(oid, _)| oid.to_owned()).filter(|oid| is_oid(oid)))
     }
 
@@ -220,9 +220,9 @@ impl Git {
         arguments.extend(["--end-of-options", head]);
         arguments.extend(excluded.iter().map(String::as_str));
         arguments.push("--");
-        let said = self.output(&arguments).await?;
+        let output = self.output(&arguments).await?;
         let (mut range, mut count) = (Range { commits: Vec::new(), begins: Vec::new() }, 0);
-        for line in said.split('\0').filter_map(line) {
+        for line in output.split('\0').filter_map(line) {
             match line {
                 Line::Begin(oid) => range.begins.push(oid),
                 Line::Merge => count += 1,
@@ -244,15 +244,16 @@ impl Git {
         let mut arguments = vec!["rev-list", "--count", "--max-count=1000", "--end-of-options", local];
         arguments.extend(excluded.iter().map(String::as_str));
         arguments.push("--");
-        let said = self.output(&arguments).await?;
-        said.trim().parse().map_err(|_| unknown("git-failed", "`git rev-list` returned no count; try again"))
+        let output = self.output(&arguments).await?;
+        output.trim().parse().map_err(|_| unknown("git-failed", "`git rev-list` returned no count; try again"))
     }
 
     /// Returns the commits made in this worktree since a time, according to the reflog. Fetched and rebased commits do
     /// not count.
     pub(super) async fn made_here(&self, most: &str, since: u64) -> Result<Vec<String>, FactError> {
-        let told = ["log", "--walk-reflogs", "--no-show-signature", "--no-color", "--no-patch", "--format=%ct %H %gs"];
-        let mut arguments = told.to_vec();
+        let command =
+            ["log", "--walk-reflogs", "--no-show-signature", "--no-color", "--no-patch", "--format=%ct %H %gs"];
+        let mut arguments = command.to_vec();
         arguments.extend([most, "HEAD", "--"]);
         let made = |line: &str| {
             let (seconds, rest) = line.split_once(' ')?;
@@ -274,8 +275,8 @@ impl Git {
     pub(super) async fn loose(&self) -> Result<BTreeMap<String, bool>, FactError> {
         let arguments =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"];
-        let said = self.output(&arguments).await?;
-        let entries = said.split('\0').filter_map(|entry| {
+        let output = self.output(&arguments).await?;
+        let entries = output.split('\0').filter_map(|entry| {
             let (kind, rest) = entry.split_once(' ')?;
             // The number of fields up to the path, by the kind of the line.
             let (fields, is_new) = match kind {
@@ -291,9 +292,9 @@ impl Git {
 
     /// Returns the tracked files that differ from a commit.
     pub(super) async fn differing(&self, commit: &str) -> Result<BTreeMap<String, Differs>, FactError> {
-        let said = self.output(&[&DIFF[..], &["--name-status", "-z", commit, "--"]].concat()).await?;
+        let output = self.output(&[&DIFF[..], &["--name-status", "-z", commit, "--"]].concat()).await?;
         let mut found = BTreeMap::new();
-        let mut parts = said.split('\0');
+        let mut parts = output.split('\0');
         while let (Some(status), Some(path)) = (parts.next(), parts.next()) {
             let how = match status {
                 "A" => "added",
@@ -302,8 +303,8 @@ impl Git {
             };
             found.insert(path.to_owned(), Differs { how, is_binary: false, is_new: false });
         }
-        let said = self.output(&[&DIFF[..], &["--numstat", "-z", commit, "--"]].concat()).await?;
-        for path in said.split('\0').filter_map(|line| line.strip_prefix("-\t-\t")) {
+        let output = self.output(&[&DIFF[..], &["--numstat", "-z", commit, "--"]].concat()).await?;
+        for path in output.split('\0').filter_map(|line| line.strip_prefix("-\t-\t")) {
             if let Some(differs) = found.get_mut(path) {
                 differs.is_binary = true;
             }
@@ -314,18 +315,18 @@ impl Git {
     /// Returns the line diff of a file against a commit.
     pub(super) async fn diff(&self, commit: &str, path: &str) -> Result<String, FactError> {
         let path = format!(":(top,literal){path}");
-        let said = self.output(&[&DIFF[..], &["--unified=3", commit, "--", &path]].concat()).await?;
+        let output = self.output(&[&DIFF[..], &["--unified=3", commit, "--", &path]].concat()).await?;
         // The header before the first hunk repeats what the file list says.
-        Ok(said.find("\n@@").map_or(String::new(), |at| said[at + 1..].to_owned()))
+        Ok(output.find("\n@@").map_or(String::new(), |at| output[at + 1..].to_owned()))
     }
 
     /// Counts the uncommitted changes.
     pub(super) async fn tree(&self) -> Result<Tree, FactError> {
         let arguments =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=none"];
-        let said = self.output(&arguments).await?;
+        let output = self.output(&arguments).await?;
         let mut tree = Tree::default();
-        for entry in said.split('\0') {
+        for entry in output.split('\0') {
             match *entry.as_bytes() {
                 [b'u', b' ', ..] => tree.unmerged += 1,
                 [b'?', b' ', ..] => tree.untracked += 1,
@@ -343,8 +344,8 @@ impl Git {
     pub(super) async fn tracked(&self, specs: &[&str]) -> Result<Vec<String>, FactError> {
         let mut arguments = vec!["ls-files", "-z", "--"];
         arguments.extend_from_slice(specs);
-        let said = self.output(&arguments).await?;
-        Ok(said.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
+        let output = self.output(&arguments).await?;
+        Ok(output.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
     }
 
     pub(super) async fn is_ignored(&self, path: &str) -> Result<bool, FactError> {

@@ -63,10 +63,10 @@ impl Home {
             return Ok(None);
         }
         let Some(found) = repository(address) else {
-            let said = clip(address);
+            let clipped = clip(address);
             return Err(unknown(
                 "gh-answer",
-                format!("`gh` returned the address `{said}`, which names no repository; update `gh`"),
+                format!("`gh` returned the address `{clipped}`, which names no repository; update `gh`"),
             ));
         };
         if self.0.iter().any(|own| is_same(own, &found)) {

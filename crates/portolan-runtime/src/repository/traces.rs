@@ -36,9 +36,9 @@ async fn unseen(git: &Git, since: SystemTime) -> Result<Vec<String>, FactError> 
         return Ok(Vec::new());
     }
     let since = Timestamp(i64::try_from(seconds.saturating_mul(1_000)).unwrap_or(i64::MAX));
-    let seen = receipts(git.project(), since)?;
+    let recorded = receipts(git.project(), since)?;
     let mut unseen = Vec::new();
-    for oid in made.into_iter().filter(|oid| !seen.contains(oid)) {
+    for oid in made.into_iter().filter(|oid| !recorded.contains(oid)) {
         if git.is_in_head(&oid).await? {
             unseen.push(oid);
         }
@@ -51,10 +51,10 @@ fn receipts(project: &Path, since: Timestamp) -> Result<BTreeSet<String>, FactEr
     let filter = Filter { types: Some(Types::One(Kind::ToolInvoked)), since: Some(since), ..Filter::default() };
     let unreadable =
         |error: audit::AuditError| unknown("log-unreadable", format!("the event log cannot be read: {error}"));
-    let mut seen = BTreeSet::new();
+    let mut commits = BTreeSet::new();
     for line in audit::read(&audit::project_log(project), &filter).map_err(unreadable)? {
         let line = line.map_err(unreadable)?;
-        seen.extend(line.data["commit"].as_str().filter(|oid| is_oid(oid)).map(str::to_owned));
+        commits.extend(line.data["commit"].as_str().filter(|oid| is_oid(oid)).map(str::to_owned));
     }
-    Ok(seen)
+    Ok(commits)
 }

@@ -210,8 +210,8 @@ impl UnansweredCalls {
     }
 
     fn watch(&self) -> ExecutionObserver {
-        let seen = self.clone();
-        ExecutionObserver::new(move |began| seen.began(began), |_| {})
+        let calls = self.clone();
+        ExecutionObserver::new(move |began| calls.began(began), |_| {})
     }
 
     fn began(&self, began: &Began<'_>) {

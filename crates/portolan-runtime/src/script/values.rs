@@ -63,14 +63,14 @@ struct Outputs(Arc<Mutex<Map<String, Value>>>);
 
 impl Outputs {
     fn watch(&self, names: &[&str]) -> ExecutionObserver {
-        let seen = self.clone();
+        let outputs = self.clone();
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let ended = move |ended: &NodeEnd<'_>| {
             // A failure that leads on is a value, too.
             let value = || ended.fault.map(Fault::as_output).or_else(|| ended.output.cloned());
             if let Some(value) = names.iter().any(|name| name == ended.flow.as_str()).then(value).flatten() {
-                let mut seen = seen.0.lock().unwrap_or_else(PoisonError::into_inner);
-                seen.insert(ended.node.id.to_string(), value);
+                let mut outputs = outputs.0.lock().unwrap_or_else(PoisonError::into_inner);
+                outputs.insert(ended.node.id.to_string(), value);
             }
         };
         ExecutionObserver::new(|_| {}, ended)

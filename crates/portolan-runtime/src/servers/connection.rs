@@ -204,11 +204,11 @@ impl Connection {
             return;
         }
         {
-            let mut asked = self.log_level.lock().unwrap_or_else(PoisonError::into_inner);
-            if asked.is_some_and(|asked| asked <= level) {
+            let mut current = self.log_level.lock().unwrap_or_else(PoisonError::into_inner);
+            if current.is_some_and(|current| current <= level) {
                 return;
             }
-            *asked = Some(level);
+            *current = Some(level);
         }
         // A server that refuses sends what it will: the call does not depend on it.
         let _answered = timeout(limit, self.exchange(level_request(level), Terms::default())).await;

@@ -84,7 +84,7 @@ impl Rounds<'_> {
         let call = self.call;
         let what = format!("tool `{}`", call.tool);
         let mut params = CallToolRequestParams::new(call.tool.to_owned()).with_arguments(call.arguments.clone());
-        let mut asked = 0;
+        let mut question_count = 0;
         for _round in 0..MAX_ROUNDS {
             let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
             let result = self.connection.request(&what, request, self.terms()).await?;
@@ -94,8 +94,8 @@ impl Rounds<'_> {
             let required: InputRequiredResult = serde_json::from_value(result).map_err(|error| {
                 self.refused(&what, &format!("asks for input in a form that is not MCP's: {error}"))
             })?;
-            asked += required.input_requests.as_ref().map_or(0, BTreeMap::len);
-            if asked > MAX_QUESTIONS {
+            question_count += required.input_requests.as_ref().map_or(0, BTreeMap::len);
+            if question_count > MAX_QUESTIONS {
                 return Err(self.refused(&what, &format!("asks more than {MAX_QUESTIONS} questions")));
             }
             params.input_responses = self.answers(&what, &required).await?;

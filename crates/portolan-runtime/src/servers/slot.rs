@@ -72,10 +72,10 @@ impl Slot {
             {
                 let former = Arc::clone(connection);
                 let all = inner.features.with(features);
-                let told = std::mem::replace(&mut inner.features, all);
+                let earlier_features = std::mem::replace(&mut inner.features, all);
                 if self.start(&mut inner, Some(former)).is_err() {
                     // It cannot be started again for now, and continues as it is.
-                    inner.features = told;
+                    inner.features = earlier_features;
                 }
             }
         }

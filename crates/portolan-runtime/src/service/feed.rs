@@ -159,21 +159,21 @@ impl Service {
         if feed.only.as_ref().is_some_and(|only| *only != address) {
             return Vec::new();
         }
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         loop {
             let after = feed.followed.get(&line.run).map_or(0, |followed| followed.seq);
-            let Ok(page) = self.page(&address, after, PAGE).await else { return told };
+            let Ok(page) = self.page(&address, after, PAGE).await else { return events };
             if page.is_empty() {
-                return told;
+                return events;
             }
             if !feed.followed.contains_key(&line.run) {
-                let Ok(held) = self.peek(&address).await else { return told };
+                let Ok(held) = self.peek(&address).await else { return events };
                 let followed = FollowedRun { seq: 0, trail: Trail::default(), hidden: self.hidden_of(&held) };
                 feed.followed.insert(line.run.clone(), followed);
             }
             let since = feed.since;
-            let Some(followed) = feed.followed.get_mut(&line.run) else { return told };
-            told.extend(page.iter().filter_map(|record| followed.take(record, &line, since)));
+            let Some(followed) = feed.followed.get_mut(&line.run) else { return events };
+            events.extend(page.iter().filter_map(|record| followed.take(record, &line, since)));
         }
     }
 }

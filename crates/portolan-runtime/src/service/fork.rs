@@ -230,11 +230,11 @@ fn begin_anew(first: &mut Record, begun: &ForkStart) -> Result<(), ServiceError>
 
 /// Checks whether a person decided something that an agent may not decide.
 fn is_word_of_person(event: &Event) -> bool {
-    let said = matches!(
+    let is_decision = matches!(
         event.what,
         EventKind::Reported { .. } | EventKind::Resumed { .. } | EventKind::Noted { .. } | EventKind::Bypassed { .. }
     );
-    said && Caller { by: event.by.clone(), can_ask: false }.is_person()
+    is_decision && Caller { by: event.by.clone(), can_ask: false }.is_person()
 }
 
 fn needs_person() -> ServiceError {

@@ -201,16 +201,16 @@ impl Service {
                 "`portolan runs show` shows how it ended",
             ));
         }
-        let mut told: Vec<(Actor, EventKind)> = Vec::new();
-        told.extend(
+        let mut events: Vec<(Actor, EventKind)> = Vec::new();
+        events.extend(
             interruption::settlement_events(&definition, &run, interrupted)?
                 .into_iter()
                 .map(|what| (Actor::Engine, what)),
         );
         if let Some(resumed) = resumed {
-            told.push((resumed.by.clone(), interruption::resumed(&run, resumed, self.seed())?));
+            events.push((resumed.by.clone(), interruption::resumed(&run, resumed, self.seed())?));
         }
-        self.drive_function(&definition, run, Some((id.clone(), seq)), told, how).await
+        self.drive_function(&definition, run, Some((id.clone(), seq)), events, how).await
     }
 
     /// Drives a run from its position, after it has taken in the events of `told`.

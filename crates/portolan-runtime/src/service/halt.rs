@@ -147,7 +147,7 @@ impl Service {
         let view = self.present(&grip, Some(path), caller)?;
         let situation = &view.situation;
         let asks = held_back.as_ref().map(WaitReason::text).or_else(|| asks(situation));
-        let told = JournalView { records: &records, hidden: &hidden };
+        let journal = JournalView { records: &records, hidden: &hidden };
         Ok(Some(Halt {
             turn: held_back.map_or_else(|| turn(situation, is_function), NextActor::Held),
             step: situation.position.step.clone(),
@@ -157,8 +157,8 @@ impl Service {
             since,
             asks: asks.map(|text| hidden.text(&text)),
             person_only: view.asks_person,
-            failed: told.failed(situation),
-            last: told.last(),
+            failed: journal.failed(situation),
+            last: journal.last(),
             retries: situation.position.retries.clone(),
             spent,
         }))
@@ -193,9 +193,9 @@ fn has_succeeded(place: &Place) -> bool {
 fn standing(run: &Run) -> (FramePath, u64) {
     let positions = run.positions();
     let waits = |place: &Place| matches!(place, Place::Waiting { .. }) || place.held().is_some();
-    let asked = positions.iter().find(|(_, frame)| waits(&frame.place));
+    let waiting = positions.iter().find(|(_, frame)| waits(&frame.place));
     let failed = || positions.iter().find(|(_, frame)| frame.feedback.is_some());
-    let found = asked.or_else(failed).or(positions.first());
+    let found = waiting.or_else(failed).or(positions.first());
     found.map_or((FramePath::default(), run.root.since), |(path, frame)| (path.clone(), frame.since))
 }
 
@@ -239,7 +239,7 @@ impl JournalView<'_> {
     /// Returns the failures in the feedback to the position, or else the last failure.
     fn failed(&self, situation: &Situation) -> Vec<NodeFailure> {
         let feedback = situation.feedback.iter();
-        let told: Vec<NodeFailure> = feedback
+        let failures: Vec<NodeFailure> = feedback
             .flat_map(|feedback| {
                 let node = feedback.from.as_ref().map_or_else(String::new, ToString::to_string);
                 feedback
@@ -248,7 +248,7 @@ impl JournalView<'_> {
                     .map(move |failure| self.failure(&node, Some(&failure.check), &failure.reason, &failure.output))
             })
             .collect();
-        if told.is_empty() { self.failed_last().into_iter().collect() } else { told }
+        if failures.is_empty() { self.failed_last().into_iter().collect() } else { failures }
     }
 
     /// Returns the last node that failed, or the last check that failed and has not passed since.

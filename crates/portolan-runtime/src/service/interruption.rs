@@ -72,7 +72,7 @@ pub(super) fn settlement_events(
     run: &Run,
     interrupted: InterruptionPolicy,
 ) -> Result<Vec<EventKind>, ServiceError> {
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     for effect in run.pending(&definition.workflow) {
         if effect.after_crash == AfterCrash::Repeat {
             continue;
@@ -97,7 +97,7 @@ pub(super) fn settlement_events(
         };
         match interrupted {
             InterruptionPolicy::Repeat => {}
-            InterruptionPolicy::Fail => told.push(effect.id.settled(failed, 0)),
+            InterruptionPolicy::Fail => events.push(effect.id.settled(failed, 0)),
             InterruptionPolicy::Ask => {
                 return Err(ServiceError::of(
                     ErrorKind::NeedsPerson,
@@ -110,5 +110,5 @@ pub(super) fn settlement_events(
             }
         }
     }
-    Ok(told)
+    Ok(events)
 }

@@ -375,9 +375,9 @@ fn name_parent(task: &mut Task, parent: &str) {
 /// Returns the task's own description: `userDescription`, or else the subject that the task list gave it before the
 /// run.
 fn known_description(task: &Task) -> Option<String> {
-    let said = task.get("metadata").and_then(|metadata| metadata.get("userDescription")).and_then(Value::as_str);
+    let description = task.get("metadata").and_then(|metadata| metadata.get("userDescription")).and_then(Value::as_str);
     let subject = || task.get("subject").and_then(Value::as_str).filter(|subject| !subject.trim().is_empty());
-    said.or_else(subject).map(str::to_owned)
+    description.or_else(subject).map(str::to_owned)
 }
 
 /// Returns notes about the arguments that had no effect, because the task has a run already.

@@ -70,12 +70,12 @@ impl Past {
         let visited = folds().next().map_or(0, |(_, trail)| trail.visits(node));
         let lies_before = |trail: &Trail| trail.visits(node) == 0 || trail.visits(node).saturating_add(most) <= visited;
         let before = folds().find(|(fold, trail)| *fold < seq && lies_before(trail));
-        let told = |(fold, trail): &(u64, Trail)| EarlierRecords {
+        let to_records = |(fold, trail): &(u64, Trail)| EarlierRecords {
             seq: *fold,
             run: trail.run().cloned(),
             visits: trail.visits(node),
         };
-        before.map(told).unwrap_or_default()
+        before.map(to_records).unwrap_or_default()
     }
 
     fn take(&mut self, records: &[Record]) {
@@ -216,7 +216,7 @@ pub(super) fn no_record(past: &Past, seq: u64) -> ServiceError {
 
 /// Returns the values that expressions see in each frame: the results of its nodes, and variables.
 fn visible_values(definition: &Definition, run: &Run, hidden: &Redaction) -> Vec<(String, Value)> {
-    let mut told = context(&definition.workflow, run, hidden);
+    let mut by_frame = context(&definition.workflow, run, hidden);
     let frames: Vec<FramePath> = run.positions().into_iter().map(|(path, _)| run.owner(&path)).collect();
     for path in frames {
         let variables = run.variables(&path);
@@ -225,11 +225,11 @@ fn visible_values(definition: &Definition, run: &Run, hidden: &Redaction) -> Vec
         }
         let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), hidden.value(value)));
         let variables: serde_json::Map<String, Value> = variables.collect();
-        match told.iter_mut().find(|(name, _)| *name == path.text()) {
+        match by_frame.iter_mut().find(|(name, _)| *name == path.text()) {
             Some((_, Value::Object(known))) => known.extend(variables),
-            _ => told.push((path.text(), Value::Object(variables))),
+            _ => by_frame.push((path.text(), Value::Object(variables))),
         }
     }
-    told.retain(|(_, value)| value.as_object().is_none_or(|values| !values.is_empty()));
-    told
+    by_frame.retain(|(_, value)| value.as_object().is_none_or(|values| !values.is_empty()));
+    by_frame
 }

@@ -130,11 +130,11 @@ impl Functions {
         R: Future<Output = Result<ToolCallResult, FunctionError>> + Send + 'static,
     {
         let faults = |faults: Vec<portolan_core::schema::SchemaFault>| {
-            let told: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
+            let texts: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
             FunctionError::new(format!(
                 "the parameters of `{}` are not a valid JSON Schema: {}",
                 spec.name,
-                told.join("; ")
+                texts.join("; ")
             ))
         };
         if spec.parameters["type"] != "object" {
@@ -222,10 +222,10 @@ impl Functions {
         let tool = self.tools.get(name)?;
         let faults = tool.schema.check(arguments);
         if !faults.is_empty() {
-            let told: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
+            let texts: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
             return Some(ToolCallResult::Failed(format!(
                 "the arguments are not valid for `{name}`: {}",
-                told.join("; ")
+                texts.join("; ")
             )));
         }
         let done = guarded((tool.answers)(arguments.clone())).await;

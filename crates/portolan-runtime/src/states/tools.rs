@@ -96,8 +96,8 @@ async fn unfit(used: &ModelToolCall, (server, tool): (&str, &str), tools: &Tools
     if faults.is_empty() {
         return None;
     }
-    let told: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
-    Some(format!("the arguments are not valid for `{}`: {}", used.tool, told.join("; ")))
+    let texts: Vec<String> = faults.iter().take(5).map(ToString::to_string).collect();
+    Some(format!("the arguments are not valid for `{}`: {}", used.tool, texts.join("; ")))
 }
 
 /// Performs a tool call.

@@ -25,17 +25,17 @@ type Call = (FramePath, u64);
 
 /// Reads a journal from its first record. A manually changed answer counts as changed.
 pub fn recorded(workflow: &Workflow, records: &[Record]) -> JournalAnswers {
-    let mut told =
+    let mut walk =
         JournalWalk { workflow, run: None, calls: BTreeMap::new(), latest: BTreeMap::new(), answers: BTreeMap::new() };
     let mut by_hand = Vec::new();
     for record in records {
-        told.answers(&record.event.what);
+        walk.answers(&record.event.what);
         for change in &record.changes {
-            by_hand.extend(told.altered(&record.event.what, change));
-            told.takes(change);
+            by_hand.extend(walk.altered(&record.event.what, change));
+            walk.takes(change);
         }
     }
-    let answers = told.answers.into_iter();
+    let answers = walk.answers.into_iter();
     let whole =
         |answers: Vec<Option<ScriptedAnswer>>| answers.into_iter().map(|it| it.unwrap_or_else(dropped)).collect();
     JournalAnswers { answers: answers.map(|(name, answers)| (name, whole(answers))).collect(), by_hand }

@@ -39,8 +39,8 @@ pub(super) async fn tree(
     let mut git = Git { project, environment: own(environment) };
     let paths =
         ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-path", "index", "--git-path", "objects"];
-    let said = git.output(&paths).await?;
-    let [top, index, objects] = said.lines().collect::<Vec<_>>()[..] else {
+    let output = git.output(&paths).await?;
+    let [top, index, objects] = output.lines().collect::<Vec<_>>()[..] else {
         return Err(unknown("git-failed", "`git` does not report where its index is; update `git`"));
     };
     let index = match content {
@@ -135,8 +135,8 @@ impl Git<'_> {
     /// Returns the files that git was told to skip (`--skip-worktree`, `--assume-unchanged`), each followed by a NUL.
     /// Missing files, as in a sparse checkout, count as unchanged and are left out.
     async fn passed_over(&self) -> Result<String, FactError> {
-        let said = self.output(&["ls-files", "-z", "-v", "--", ":/"]).await?;
-        let entries = said.split('\0').filter_map(|entry| entry.split_once(' '));
+        let output = self.output(&["ls-files", "-z", "-v", "--", ":/"]).await?;
+        let entries = output.split('\0').filter_map(|entry| entry.split_once(' '));
         let passed_over = entries.filter(|(tag, _)| *tag == "S" || tag.starts_with(|c: char| c.is_ascii_lowercase()));
         let lie_there =
             passed_over.map(|(_, path)| path).filter(|path| self.project.join(path).symlink_metadata().is_ok());

@@ -159,8 +159,8 @@ async fn take_away(git: &Git<'_>, folder: &Path) {
 /// Refuses a project with a submodule at another commit than HEAD names, because the linked files would be wrong.
 async fn moved_submodule(git: &Git<'_>) -> Result<(), FactError> {
     let list = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none"];
-    let said = git.output(&list).await?;
-    let moved = said.split('\0').find(|entry| entry.split(' ').nth(2).is_some_and(|word| word.starts_with('S')));
+    let output = git.output(&list).await?;
+    let moved = output.split('\0').find(|entry| entry.split(' ').nth(2).is_some_and(|word| word.starts_with('S')));
     let Some(entry) = moved else { return Ok(()) };
     let path = entry.splitn(9, ' ').last().unwrap_or_default();
     Err(unknown(

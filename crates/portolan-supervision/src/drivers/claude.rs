@@ -43,11 +43,11 @@ pub(super) fn session_result(printed: &ProgramOutput) -> SessionResult {
     let usage = result.get("usage").cloned().unwrap_or(Value::Null);
     let read = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
     let read = read.iter().filter_map(|name| number(&usage, name)).reduce(u64::saturating_add);
-    let said = result.get("result").and_then(Value::as_str).unwrap_or_default();
+    let reply = result.get("result").and_then(Value::as_str).unwrap_or_default();
     let is_error = result.get("is_error").and_then(Value::as_bool).unwrap_or(false);
-    let failed = is_error.then(|| format!("`claude` reports an error: {}", portolan_core::diagnostic::clip(said)));
+    let failed = is_error.then(|| format!("`claude` reports an error: {}", portolan_core::diagnostic::clip(reply)));
     SessionResult {
-        final_message: short(said),
+        final_message: short(reply),
         usage: Usage {
             turns: number(&result, "num_turns"),
             tokens_in: read,

@@ -516,8 +516,8 @@ impl Gateway {
         let mut found: Vec<Address> = self.run.iter().cloned().map(Address::Stored).collect();
         found.extend(self.service.flow().active().await?.map(|active| Address::Stored(active.run)));
         found.extend(self.service.binding_runs());
-        let mut seen = BTreeSet::new();
-        found.retain(|address| seen.insert(address.to_string()));
+        let mut distinct = BTreeSet::new();
+        found.retain(|address| distinct.insert(address.to_string()));
         Ok(found)
     }
 

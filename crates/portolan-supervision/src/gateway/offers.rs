@@ -143,9 +143,9 @@ fn request(
 
 /// Returns the items with different addresses, without those that look like Portolan's own.
 fn unique<'a>(items: impl Iterator<Item = &'a Value>, field: &str) -> Vec<Value> {
-    let mut seen = BTreeSet::new();
+    let mut addresses = BTreeSet::new();
     let is_new = |item: &&Value| {
-        item[field].as_str().is_some_and(|address| !address.starts_with(OWN) && seen.insert(address.to_owned()))
+        item[field].as_str().is_some_and(|address| !address.starts_with(OWN) && addresses.insert(address.to_owned()))
     };
     items.filter(is_new).cloned().collect()
 }

@@ -48,8 +48,8 @@ impl Gateway {
 
 impl AskingCall {
     async fn ask(&self, mut questions: InputRequests) -> Result<InputResponses, Unanswered> {
-        let asked: Vec<Value> = questions.values().map(described).collect();
-        self.append(Kind::ToolAsked, json!({ "questions": asked })).await?;
+        let descriptions: Vec<Value> = questions.values().map(described).collect();
+        self.append(Kind::ToolAsked, json!({ "questions": descriptions })).await?;
         for question in questions.values_mut() {
             self.gateway.report_question(&self.record, &self.tool, &text(question));
             name_server(&self.tool.server, question);
@@ -106,6 +106,6 @@ fn name_server(server: &str, question: &mut InputRequest) {
     else {
         return;
     };
-    let said: String = message.chars().take(MAX_MESSAGE_CHARS).collect();
-    *message = format!("The server {} asks: {said}", clip(server));
+    let text: String = message.chars().take(MAX_MESSAGE_CHARS).collect();
+    *message = format!("The server {} asks: {text}", clip(server));
 }

@@ -168,9 +168,9 @@ impl Gatekeeper {
         }
         let intent = &*plain(intent);
         let now = self.clock.now();
-        let seen = digest(intent, input);
+        let call_digest = digest(intent, input);
         let mut session = self.opened_session();
-        if let Some(known) = session.as_ref().and_then(|session| session.answered(intent, &seen, now)) {
+        if let Some(known) = session.as_ref().and_then(|session| session.answered(intent, &call_digest, now)) {
             return known;
         }
         let (mut answer, record) = match self.judged(intent, input, &mut session, now) {
@@ -180,10 +180,10 @@ impl Gatekeeper {
         if matches!(intent.tool, Tool::Reads) && answer.decision == Decision::Allow {
             return answer;
         }
-        let entries = record.of_call(intent, &seen, &answer);
+        let entries = record.of_call(intent, &call_digest, &answer);
         answer = self.put_on_record(&entries, answer);
         if let Some(session) = &mut session {
-            session.remember(intent, &seen, &answer, (now, record.run()));
+            session.remember(intent, &call_digest, &answer, (now, record.run()));
             session.save();
         }
         answer
@@ -236,8 +236,8 @@ impl Gatekeeper {
                 found.scene.blocked = rulings::blocked(project, &found.wanted.requests);
             }
             branch = extra_guards::branch(&found.scene);
-            let seen = (intent, &found.reading);
-            context = session.as_mut().and_then(|session| tripwire::before(self, session, seen, rules, now));
+            let call = (intent, &found.reading);
+            context = session.as_mut().and_then(|session| tripwire::before(self, session, call, rules, now));
         });
         let known = (branch.as_deref(), gate, rules.strict, now);
         let added = (self.project(), declared.guards.as_slice(), self.guards.as_slice());

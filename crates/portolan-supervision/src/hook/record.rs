@@ -125,12 +125,12 @@ impl Record {
             other => Map::from_iter([("what".to_owned(), other)]),
         };
         all.insert("host".to_owned(), json!(self.host));
-        let told = [
+        let details = [
             ("session", self.session.as_ref()),
             ("call", intent.and_then(|intent| intent.call.as_ref())),
             ("agent", intent.and_then(|intent| intent.agent.as_ref())),
         ];
-        for (name, value) in told {
+        for (name, value) in details {
             if let Some(value) = value {
                 all.insert(name.to_owned(), json!(value));
             }

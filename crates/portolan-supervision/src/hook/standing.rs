@@ -136,9 +136,9 @@ fn branches(worktree: &Worktree, rules: &Guidelines) -> Vec<HookCheck> {
         let unpinned = Upstreams::unpinned(worktree, rules).followed(&branch);
         if let (None, Some(upstream)) = (upstreams.followed(&branch), unpinned) {
             let named = format!("`{}` of `{}`", upstream.branch, upstream.remote);
-            let said =
+            let message =
                 format!("`{branch}` follows {named}, which is not pinned: run `portolan install git` if that is right");
-            all.push(standing(State::Doubtful, said));
+            all.push(standing(State::Doubtful, message));
         } else if let Some(why) = upstreams.fault(&branch) {
             all.push(standing(State::Wrong, format!("what is fetched for `{branch}` is not accepted: {why}")));
         } else if let Some(upstream) = upstreams.followed(&branch) {
@@ -157,8 +157,8 @@ fn other_rules(worktree: &Worktree, rules: &Guidelines, upstreams: &Upstreams<'_
     let tip = refs.oid(&tracking(&upstream))?;
     let changed = ask::ask(Path::new(&worktree.root), &["diff", "--quiet", &tip, "--", rules::FILE], Vec::new());
     let shown = format!("{}/{}", upstream.remote, upstream.branch);
-    let said = format!("`{}` differs from `{shown}`: check `git diff {shown} -- {0}`", rules::FILE);
-    changed.is_none_or(|(status, _)| status != 0).then(|| standing(State::Doubtful, said))
+    let message = format!("`{}` differs from `{shown}`: check `git diff {shown} -- {0}`", rules::FILE);
+    changed.is_none_or(|(status, _)| status != 0).then(|| standing(State::Doubtful, message))
 }
 
 /// Compares the local reference of a remote's branch with the remote.
@@ -171,8 +171,8 @@ fn remote(worktree: &Worktree, upstreams: &Upstreams<'_>, refs: &Refs, upstream:
     let wanted = format!("refs/heads/{}", upstream.branch);
     let shown = &upstream.remote;
     let Some((0, text)) = ask::ask_remote(root, address, &wanted, PATIENCE) else {
-        let said = format!("cannot check whether `{shown}` has the commit of `{here}`: it does not answer");
-        return Some(standing(State::Doubtful, said));
+        let message = format!("cannot check whether `{shown}` has the commit of `{here}`: it does not answer");
+        return Some(standing(State::Doubtful, message));
     };
     let Some(there) = text.split_whitespace().next() else {
         return Some(standing(

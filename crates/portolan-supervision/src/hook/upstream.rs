@@ -107,8 +107,8 @@ impl<'w> Upstreams<'w> {
     pub(super) fn was_made_here(&self, commit: &str, upstream: &Upstream) -> bool {
         let here = tracking(upstream);
         let list = ["for-each-ref", "--format=%(refname)", "--contains", commit, "refs/heads", "refs/remotes"];
-        let said = ask::ask(Path::new(&self.worktree.root), &list, Vec::new());
-        let Some((0, text)) = said else { return true };
+        let output = ask::ask(Path::new(&self.worktree.root), &list, Vec::new());
+        let Some((0, text)) = output else { return true };
         let others = || text.lines().filter(|name| **name != here);
         others().any(|name| name.starts_with("refs/heads/")) && !others().any(|name| name.starts_with("refs/remotes/"))
     }
@@ -126,8 +126,8 @@ impl<'w> Upstreams<'w> {
         let settings = settings(root);
         for (branch, tip) in refs.integration(self.rules) {
             if let Some(upstream) = configured(self.worktree, self.rules, &branch) {
-                let asked = || remote(root, &upstream.remote, &settings);
-                pins.remotes.entry(upstream.remote.clone()).or_insert_with(asked);
+                let read_remote = || remote(root, &upstream.remote, &settings);
+                pins.remotes.entry(upstream.remote.clone()).or_insert_with(read_remote);
                 pins.upstreams.entry(branch.clone()).or_insert(upstream);
             }
             pins.tips.entry(branch).or_insert(tip);
@@ -159,8 +159,8 @@ fn same<'r>(remotes: impl Iterator<Item = &'r String>, branch: &str) -> Option<U
 
 /// Returns all settings of remotes, as the git that runs sees them.
 fn settings(root: &Path) -> Vec<(String, String)> {
-    let said = ask::ask_as_given(root, &["config", "-z", "--get-regexp", r"^remote\."], Vec::new());
-    let text = said.map(|(_, text)| text).unwrap_or_default();
+    let output = ask::ask_as_given(root, &["config", "-z", "--get-regexp", r"^remote\."], Vec::new());
+    let text = output.map(|(_, text)| text).unwrap_or_default();
     let pair = |entry: &str| entry.split_once('\n').map(|(key, value)| (key.to_owned(), value.to_owned()));
     text.split('\0').filter_map(pair).collect()
 }

@@ -73,9 +73,9 @@ pub fn check_available() -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.lines().next().unwrap_or("no reason given").trim().to_owned();
-    Err(format!("`{}` cannot make a sandbox on this machine: {said}", program.display()))
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let reason = stderr.lines().next().unwrap_or("no reason given").trim().to_owned();
+    Err(format!("`{}` cannot make a sandbox on this machine: {reason}", program.display()))
 }
 
 /// Returns the program that makes the sandbox, and its arguments before the command that runs inside.

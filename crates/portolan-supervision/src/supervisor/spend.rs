@@ -87,13 +87,13 @@ impl Supervisor<'_> {
                 let mut entries = vec![of(Kind::UsageRecorded, data)];
                 let standings = standings(&budgets, &after, task, report.session.as_deref(), now);
                 for standing in standings.iter().filter(|standing| standing.warns) {
-                    let told = standing.to_json();
+                    let standing_json = standing.to_json();
                     let (what, kind) = match standing.halts {
                         true => ("halt", Kind::BudgetHalt),
                         false => ("warning", Kind::BudgetWarning),
                     };
-                    if !board.was_reported(what, &told) {
-                        entries.push(of(kind, told));
+                    if !board.was_reported(what, &standing_json) {
+                        entries.push(of(kind, standing_json));
                     }
                 }
                 Ok((entries, standings))

@@ -132,8 +132,8 @@ fn start(args: &Start, output: Output, service: &Service) -> anyhow::Result<Exit
         drivers = drivers.with(script_of(script)?);
     }
     let drivers = drivers.with_plugins(&plugins);
-    let heard = Stdout(move |notice: &Notice| tell(output, notice));
-    let notifiers = Notifiers::new().with(heard).with_plugins(&plugins, service.project());
+    let stdout = Stdout(move |notice: &Notice| tell(output, notice));
+    let notifiers = Notifiers::new().with(stdout).with_plugins(&plugins, service.project());
     let driver: Arc<dyn AgentDriver> = drivers.get(&args.driver)?;
     let log = Log::of_project(service.project()).map_err(ServiceError::from)?;
     plugins::announce_replaced(&log, "driver", drivers.replaced())?;

@@ -200,8 +200,8 @@ pub(super) fn draw_findings(output: &Output, name: &str, findings: &Findings) ->
     let errors: Vec<_> = findings.iter().filter(|(_, fault)| fault.is_error()).collect();
     let message = format!("`{name}` has {}", counted(errors.len(), "error"));
     if output.is_json() {
-        let told: Vec<String> = errors.iter().take(MAX_DRAWN).map(|(source, fault)| placed(source, fault)).collect();
-        output.error("invalid_definition", &format!("{message}: {}", told.join("; ")), "fix them; nothing was done");
+        let texts: Vec<String> = errors.iter().take(MAX_DRAWN).map(|(source, fault)| placed(source, fault)).collect();
+        output.error("invalid_definition", &format!("{message}: {}", texts.join("; ")), "fix them; nothing was done");
         return Ok(Exit::InvalidDefinition);
     }
     for (source, fault) in errors.iter().take(MAX_DRAWN) {
@@ -452,12 +452,12 @@ fn as_json(review: &DefinitionReview) -> Vec<Value> {
         let file = by_file.iter_mut().find(|(file, _)| *file == name);
         file.into_iter().for_each(|(_, faults)| faults.push(fault));
     }
-    let told = by_file.into_iter().map(|(name, faults)| {
+    let objects = by_file.into_iter().map(|(name, faults)| {
         let ok = !faults.iter().any(|fault| fault.is_error());
         let faults: Vec<Value> = faults.into_iter().map(|fault| fault_json(fault, &lines)).collect();
         json!({ "file": name, "ok": ok, "diagnostics": faults })
     });
-    told.collect()
+    objects.collect()
 }
 
 pub(super) fn fault_json(fault: &Diagnostic, lines: &Lines<'_>) -> Value {

@@ -133,8 +133,8 @@ impl Proposal {
     }
 
     pub(super) fn as_json(&self) -> Vec<Value> {
-        let told = |one: &DetectedCheck| json!({ "check": one.name, "run": one.argv, "file": one.file, "proposed": self.proposes(one) });
-        self.all.iter().map(told).collect()
+        let to_json = |one: &DetectedCheck| json!({ "check": one.name, "run": one.argv, "file": one.file, "proposed": self.proposes(one) });
+        self.all.iter().map(to_json).collect()
     }
 
     /// Prints each suggestion with the file that it comes from.
@@ -207,8 +207,9 @@ fn list(output: Output, project: &Path, checks: &ProjectChecks, trusted: bool) -
         rows.push((name, command, state));
     }
     if output.is_json() {
-        let told = rows.iter().map(|(name, command, state)| json!({ "check": name, "run": command, "state": state }));
-        output.json(&json!({ "checks": told.collect::<Vec<_>>(), "trusted": trusted }))?;
+        let objects =
+            rows.iter().map(|(name, command, state)| json!({ "check": name, "run": command, "state": state }));
+        output.json(&json!({ "checks": objects.collect::<Vec<_>>(), "trusted": trusted }))?;
         return Ok(Exit::Done);
     }
     if rows.is_empty() {

@@ -66,8 +66,8 @@ fn reviewer(common: &Common) -> Option<Finding> {
         (Err(error), _) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
         (Ok(()), Ok(true)) => finding(State::Good, format!("`{model}` is allowed to see changes")),
         (Ok(()), Ok(false)) => {
-            let asked = "it is not yet allowed to see changes, so a person is asked instead";
-            finding(State::Doubtful, format!("`{model}`: {asked}; {allow}"))
+            let caveat = "it is not yet allowed to see changes, so a person is asked instead";
+            finding(State::Doubtful, format!("`{model}`: {caveat}; {allow}"))
         }
         (Ok(()), Err(error)) => finding(State::Wrong, format!("{}; {}", error.message, error.help)),
     }

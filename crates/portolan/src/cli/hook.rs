@@ -69,8 +69,9 @@ fn replied(host: Host, event: &str, named: Option<PathBuf>) -> Reply {
             hook::answer(host, event, &to_answer(keeper.not_judged(None, why)))
         }
         Err(_) if stage == Stage::AfterTool => {
-            let said = "the effects of the command could not be checked in time: something blocks portolan or its log";
-            hook::answer(host, event, &to_answer(Answerable::blocked(said)))
+            let message =
+                "the effects of the command could not be checked in time: something blocks portolan or its log";
+            hook::answer(host, event, &to_answer(Answerable::blocked(message)))
         }
         Err(_) => hook::answer(host, event, &Answer::allowed()),
     }

@@ -117,13 +117,13 @@ pub(super) fn run(args: &Install, common: &Common) -> anyhow::Result<Exit> {
         output.json(&json!({ "for": target.name(), "files": files, "done": done && changed, "notes": notes }))?;
         return Ok(Exit::Done);
     }
-    let said = match (changed, done, direction) {
+    let message = match (changed, done, direction) {
         (false, ..) => "there is nothing to do",
         (true, false, _) => "nothing was changed",
         (true, true, Direction::Install) => "installed; run `portolan doctor` to check that it works",
         (true, true, Direction::Uninstall) => "uninstalled",
     };
-    output.remark(said);
+    output.remark(message);
     for note in notes.iter().filter(|_| changed || args.print) {
         output.remark(safe(note));
     }

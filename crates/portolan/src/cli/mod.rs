@@ -324,8 +324,8 @@ fn traced(mut cli: Cli) -> Exit {
 fn perform(cli: Cli) -> Exit {
     let output = cli.common.output();
     let Some(verb) = cli.verb else {
-        let told = block_on(standing::run(&cli.common)).unwrap_or_else(|error| Err(error.into()));
-        return told.unwrap_or_else(|error| report(&output, &error));
+        let outcome = block_on(standing::run(&cli.common)).unwrap_or_else(|error| Err(error.into()));
+        return outcome.unwrap_or_else(|error| report(&output, &error));
     };
     let result = match verb {
         Verb::Init(args) => init::run(&args, &cli.common),
@@ -372,8 +372,8 @@ fn misused(error: &clap::Error) -> Exit {
         || words.windows(2).any(|pair| pair[0] == "--format" && pair[1] == "json");
     if error.use_stderr() && json {
         let text = error.to_string();
-        let said = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-        let message = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let first_paragraph = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+        let message = first_paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
         Output::new(Format::Json).error("usage", &message, "`--help` shows the usage");
     } else {
         // A closed output cannot be reported anywhere.

@@ -92,10 +92,10 @@ fn list(output: Output, service: &Service) -> anyhow::Result<Exit> {
 
 fn passkeys_json(service: &Service) -> Result<Value, ServiceError> {
     let kept = People::of(service).passkeys()?.kept.into_iter();
-    let told = kept.map(|passkey| {
+    let objects = kept.map(|passkey| {
         json!({ "name": passkey.name, "id": passkey.id, "at": rfc3339(passkey.at), "counts": passkey.is_named })
     });
-    Ok(json!({ "passkeys": told.collect::<Vec<_>>() }))
+    Ok(json!({ "passkeys": objects.collect::<Vec<_>>() }))
 }
 
 /// Serves the page until a passkey is enrolled.

@@ -45,7 +45,7 @@ pub(super) fn run(args: &Qa, common: &Common) -> anyhow::Result<Exit> {
     if args.check == "list" {
         return list(output);
     }
-    let asked = ChecklistRequest {
+    let request = ChecklistRequest {
         check: args.check.clone(),
         issue: args.issue.clone(),
         branch: args.branch.clone(),
@@ -53,15 +53,15 @@ pub(super) fn run(args: &Qa, common: &Common) -> anyhow::Result<Exit> {
         pull_request: args.pr,
         seconds: args.timeout,
     };
-    let told = block_on(ask(&common.project()?, &asked))??;
-    if !told.output.is_empty() {
-        output.remark(safe(told.output.trim_end()));
+    let report = block_on(ask(&common.project()?, &request))??;
+    if !report.output.is_empty() {
+        output.remark(safe(report.output.trim_end()));
     }
-    for remark in &told.remarks {
+    for remark in &report.remarks {
         output.remark(format!("note: {}", one_line(remark)));
     }
-    tell(output, &told.finding)?;
-    Ok(match told.finding.standing {
+    tell(output, &report.finding)?;
+    Ok(match report.finding.standing {
         CheckStatus::Holds => Exit::Done,
         CheckStatus::Fails => Exit::Failed,
         CheckStatus::Unverified => Exit::UNVERIFIED,
@@ -95,8 +95,8 @@ fn list(output: Output) -> anyhow::Result<Exit> {
     let rows = CHECKS.iter().map(|kind| (kind.id, kind.invariant, asks(kind.id)));
     let rows = std::iter::once(own).chain(rows).chain([merge]);
     if output.is_json() {
-        let told = rows.map(|(id, invariant, wants)| json!({ "check": id, "invariant": invariant, "asks": wants }));
-        output.json(&json!({ "checks": told.collect::<Vec<_>>() }))?;
+        let objects = rows.map(|(id, invariant, wants)| json!({ "check": id, "invariant": invariant, "asks": wants }));
+        output.json(&json!({ "checks": objects.collect::<Vec<_>>() }))?;
     } else {
         let rows: Vec<Vec<String>> = rows
             .map(|(id, invariant, wants)| vec![id.to_owned(), invariant.unwrap_or("-").to_owned(), wants.to_owned()])

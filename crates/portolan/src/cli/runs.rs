@@ -404,8 +404,8 @@ async fn answer(output: &Output, service: &Service, given: &PersonInput<'_>) -> 
     }
     let address = address(given.run)?;
     let branch = given.branch.map(str::to_owned);
-    let asked = Request { branch, asked: true, ..Request::of(address.clone()) };
-    let view = service.view(&asked, &person()).await.map_err(at_a_shell)?;
+    let request = Request { branch, asked: true, ..Request::of(address.clone()) };
+    let view = service.view(&request, &person()).await.map_err(at_a_shell)?;
     let caller = if view.asks_person { person::confirmed(service, ANSWERS)? } else { person() };
     let offered = offered(&view.situation);
     let answer = match given.answer {

@@ -130,15 +130,15 @@ fn graphs_of(path: &Path, project: &Path) -> Result<Graphs, ServiceError> {
 /// Returns the nodes of a workflow as JSON, with their checks.
 fn nodes_json(workflow: &Workflow, origins: &Origins, word: impl Fn(&Kind) -> &'static str) -> Vec<Value> {
     let nodes = workflow.root().steps.values().map(|step| &step.node);
-    let told = nodes.map(|node| {
-        let mut told = json!({ "id": node.id, "name": node.name, "kind": word(&node.kind) });
+    let objects = nodes.map(|node| {
+        let mut object = json!({ "id": node.id, "name": node.name, "kind": word(&node.kind) });
         if let Some(verification) = node.verification() {
-            told["verification"] = json!(verification);
-            told["checks"] = json!(origins.checks(workflow.id().as_str(), node));
+            object["verification"] = json!(verification);
+            object["checks"] = json!(origins.checks(workflow.id().as_str(), node));
         }
-        told
+        object
     });
-    told.collect()
+    objects.collect()
 }
 
 fn tool_json(tool: &Workflow, drawn: &str, graphs: &Graphs, origins: &Origins) -> Value {

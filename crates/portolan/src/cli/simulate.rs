@@ -37,8 +37,8 @@ pub(super) struct Simulate {
 
 pub(super) fn run(args: &Simulate, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
-    let told = read(&args.replay)?;
-    let named = told.opening.workflow.to_string();
+    let counterexample = read(&args.replay)?;
+    let named = counterexample.opening.workflow.to_string();
     let wanted = args.workflow.as_deref().unwrap_or(&named);
     let path = Path::new(wanted);
     let project = common.project()?;
@@ -57,8 +57,8 @@ pub(super) fn run(args: &Simulate, common: &Common) -> anyhow::Result<Exit> {
             Err(error) => return refuse(&output, &library, &id, error),
         }
     };
-    let replayed = replay(&workflow, &told);
-    print(&output, &replayed, &told)?;
+    let replayed = replay(&workflow, &counterexample);
+    print(&output, &replayed, &counterexample)?;
     Ok(if replayed.refused.is_none() { Exit::Done } else { Exit::Failed })
 }
 

@@ -58,9 +58,9 @@ impl JournaledRun {
         let History { records, hidden, definition } = service.history(address).await?;
         let is_called = |definition: &std::sync::Arc<Definition>| definition.workflow.root().interface.is_some();
         let Some(definition) = definition.filter(is_called) else { return Ok(None) };
-        let told = JournaledRun::from_records(id, &definition, &records, &hidden);
+        let journaled = JournaledRun::from_records(id, &definition, &records, &hidden);
         let saved = || context(&definition, &records).map(|context| hidden.value(&context));
-        Ok(told.map(|told| JournaledRun { saved: whole.then(saved).flatten(), ..told }))
+        Ok(journaled.map(|journaled| JournaledRun { saved: whole.then(saved).flatten(), ..journaled }))
     }
 
     fn from_records(
@@ -185,17 +185,17 @@ fn context(definition: &Definition, records: &[Record]) -> Option<Value> {
 /// Returns the first waiting state as JSON, with all of them if there are several.
 fn waits(all: &[(String, WaitReason)]) -> Value {
     let one = |(branch, why): &(String, WaitReason)| {
-        let mut told = json!({ "why": why.text(), "resume": resume_options(why) });
+        let mut object = json!({ "why": why.text(), "resume": resume_options(why) });
         if !branch.is_empty() {
-            told["branch"] = json!(branch);
+            object["branch"] = json!(branch);
         }
-        told
+        object
     };
-    let mut told = all.first().map(one).unwrap_or_default();
+    let mut answer = all.first().map(one).unwrap_or_default();
     if all.len() > 1 {
-        told["all"] = all.iter().map(one).collect();
+        answer["all"] = all.iter().map(one).collect();
     }
-    told
+    answer
 }
 
 /// Returns the branches in which states wait, and the reasons.

@@ -313,12 +313,12 @@ fn show(standings: &[BudgetStatus], output: Output) -> anyhow::Result<Exit> {
         (false, false) => "fine",
     };
     if output.is_json() {
-        let told = |standing: &BudgetStatus| {
-            let mut told = standing.to_json();
-            told["status"] = json!(word(standing));
-            told
+        let with_status = |standing: &BudgetStatus| {
+            let mut object = standing.to_json();
+            object["status"] = json!(word(standing));
+            object
         };
-        output.json(&json!({ "budgets": standings.iter().map(told).collect::<Vec<_>>() }))?;
+        output.json(&json!({ "budgets": standings.iter().map(with_status).collect::<Vec<_>>() }))?;
     } else if standings.is_empty() {
         output.remark("no budget is open; budgets are defined in `.portolan/plugins.yaml`");
     } else {

@@ -154,14 +154,14 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         report.push(settle(&output, &service, &asked, change)?);
     }
     for (source, definition) in definitions {
-        let asked = TrustRequest::of(&source, &definition.workflow);
+        let request = TrustRequest::of(&source, &definition.workflow);
         if let Some(phases) = phases_digest(&definition.workflow, &definition.texts_digest()) {
-            report.push(agree(&output, &service, &asked, phases, change)?);
-            if asked.runs.is_none() {
+            report.push(agree(&output, &service, &request, phases, change)?);
+            if request.runs.is_none() {
                 continue;
             }
         }
-        report.push(settle(&output, &service, &asked, change)?);
+        report.push(settle(&output, &service, &request, change)?);
     }
     if output.is_json() {
         output.json(&json!({ "files": report }))?;
@@ -219,9 +219,9 @@ fn of_servers(service: &Service, path: &Path) -> Result<TrustRequest, ServiceErr
 /// Without any such entry, returns one request without commands.
 fn attached(source: &Source, attachments: &Attachments) -> Vec<TrustRequest> {
     let commands = attachments.entries.iter().map(attachments::commands).filter(|commands| !commands.is_empty());
-    let asked = commands.map(|commands| TrustRequest::runs(source, Some(digest_of(&commands)), commands));
-    let asked: Vec<TrustRequest> = asked.collect();
-    if asked.is_empty() { vec![TrustRequest::runs(source, None, Vec::new())] } else { asked }
+    let requests = commands.map(|commands| TrustRequest::runs(source, Some(digest_of(&commands)), commands));
+    let requests: Vec<TrustRequest> = requests.collect();
+    if requests.is_empty() { vec![TrustRequest::runs(source, None, Vec::new())] } else { requests }
 }
 
 /// Returns the functions of a file that run different commands. One record covers all that run the same.
@@ -426,7 +426,7 @@ fn settle(
     let entry = asked.entry(service, digest, runs.iter().map(masked).collect());
     let runs = entry.runs.clone();
     let changed = record(service, entry, change)?;
-    let said = match (&changed, change.scope) {
+    let message = match (&changed, change.scope) {
         (Changed::Allowed, Scope::Machine) => "these commands may run in this project",
         (Changed::Allowed, Scope::Shared) => {
             "these commands may run in this project, here and on each machine that accepts what is trusted in the store"
@@ -438,7 +438,7 @@ fn settle(
         }
     };
     if !output.is_json() {
-        output.line(format!("{file}: {said}"))?;
+        output.line(format!("{file}: {message}"))?;
         for command in &runs {
             output.line(format!("  {}", line(command)))?;
         }
@@ -456,7 +456,7 @@ fn agree(
     change: TrustChange,
 ) -> anyhow::Result<serde_json::Value> {
     let changed = record(service, asked.entry(service, &phases, Vec::new()), change)?;
-    let said = match (&changed, change.scope) {
+    let message = match (&changed, change.scope) {
         (Changed::Allowed, Scope::Machine) => "tasks may begin with these phases in this project",
         (Changed::Allowed, Scope::Shared) => {
             "tasks may begin with these phases in this project, here and on each machine that accepts what is trusted in \
@@ -469,7 +469,7 @@ fn agree(
         }
     };
     if !output.is_json() {
-        output.line(format!("{}: {said}", one_line(&asked.file)))?;
+        output.line(format!("{}: {message}", one_line(&asked.file)))?;
     }
     let trusted = matches!(changed, Changed::Allowed | Changed::StillShared);
     Ok(json!({ "file": asked.file, "trusted": trusted, "phases": true }))

@@ -76,9 +76,9 @@ fn tell(output: Output, driven: Result<DrivenRun, ServiceError>) -> anyhow::Resu
             Err(_) => ("left", None),
         };
         let error = outcome.as_ref().err().map(|error| json!({ "code": error.code, "message": error.message }));
-        let told = json!({ "run": run, "workflow": workflow, "outcome": word, "node": node, "error": error });
+        let object = json!({ "run": run, "workflow": workflow, "outcome": word, "node": node, "error": error });
         // One line for each run, as it comes.
-        return output.line(told.to_string());
+        return output.line(object.to_string());
     }
     let name = workflow.map(|name| format!(" {}", one_line(&name))).unwrap_or_default();
     match outcome {

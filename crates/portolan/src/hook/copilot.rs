@@ -69,7 +69,7 @@ fn mcp(name: &str) -> Option<(&str, &str)> {
 }
 
 pub(super) fn answer(stage: Stage, event: &str, answer: &Answer) -> Reply {
-    let said = match stage {
+    let body = match stage {
         Stage::BeforeTool => before_tool(answer),
         Stage::AfterTool => match answer.decision {
             Decision::Block | Decision::Ask => json!({ "additionalContext": answer.feedback() }),
@@ -83,7 +83,7 @@ pub(super) fn answer(stage: Stage, event: &str, answer: &Answer) -> Reply {
         },
         Stage::BeforeToolSelection | Stage::TaskCompleted | Stage::Other => json!({}),
     };
-    Reply::json(&at_both_depths(event, said))
+    Reply::json(&at_both_depths(event, body))
 }
 
 fn before_tool(answer: &Answer) -> Value {
@@ -94,11 +94,11 @@ fn before_tool(answer: &Answer) -> Value {
         Decision::Ask => "ask",
         Decision::Block => "deny",
     };
-    let mut said = json!({ "permissionDecision": decision, "permissionDecisionReason": answer.message() });
+    let mut body = json!({ "permissionDecision": decision, "permissionDecisionReason": answer.message() });
     if let Some(context) = answer.context() {
-        said["additionalContext"] = context.into();
+        body["additionalContext"] = context.into();
     }
-    said
+    body
 }
 
 fn context(answer: &Answer) -> Value {

@@ -51,7 +51,7 @@ pub(super) fn unnamed(event: &str, announcement: &Map<String, Value>) -> Option<
 }
 
 pub(super) fn answer(stage: Stage, event: &str, answer: &Answer) -> Reply {
-    let said = match stage {
+    let body = match stage {
         Stage::BeforeTool => before_tool(answer),
         Stage::AfterTool if event == "postToolUse" => added(answer.feedback()),
         Stage::SessionStart => added(answer.context()),
@@ -69,7 +69,7 @@ pub(super) fn answer(stage: Stage, event: &str, answer: &Answer) -> Reply {
         | Stage::TaskCompleted
         | Stage::Other => json!({}),
     };
-    Reply::json(&said)
+    Reply::json(&body)
 }
 
 fn before_tool(answer: &Answer) -> Value {

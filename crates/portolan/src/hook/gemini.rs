@@ -41,7 +41,7 @@ fn mcp(name: &str) -> Option<(&str, &str)> {
 }
 
 pub(super) fn answer(stage: Stage, event: &str, answer: &Answer) -> Reply {
-    let said = match stage {
+    let body = match stage {
         // A hook cannot ask a person here. Only the host's policy engine can.
         Stage::BeforeTool if answer.decision != Decision::Allow => {
             json!({ "decision": "deny", "reason": answer.message_unasked() })
@@ -55,7 +55,7 @@ pub(super) fn answer(stage: Stage, event: &str, answer: &Answer) -> Reply {
         Stage::BeforeToolSelection => selection(event, answer),
         Stage::BeforeTool | Stage::Stop | Stage::SubagentStop | Stage::TaskCompleted | Stage::Other => json!({}),
     };
-    Reply::json(&said)
+    Reply::json(&body)
 }
 
 fn added(event: &str, text: Option<String>) -> Value {

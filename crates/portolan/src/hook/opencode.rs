@@ -38,7 +38,7 @@ fn mcp(name: &str) -> Option<(&str, &str)> {
 }
 
 pub(super) fn answer(stage: Stage, answer: &Answer) -> Reply {
-    let said = match (stage, answer.decision) {
+    let body = match (stage, answer.decision) {
         (Stage::BeforeTool, Decision::Ask | Decision::Block) => {
             json!({ "decision": "deny", "reason": answer.message_unasked() })
         }
@@ -48,5 +48,5 @@ pub(super) fn answer(stage: Stage, answer: &Answer) -> Reply {
         },
         _ => json!({ "decision": "allow" }),
     };
-    Reply::json(&said)
+    Reply::json(&body)
 }

@@ -131,8 +131,8 @@ pub(super) fn edited(input: &Map<String, Value>) -> Vec<String> {
             paths.extend(patched(patch));
         }
     }
-    let mut seen = std::collections::BTreeSet::new();
-    paths.retain(|path| !path.is_empty() && seen.insert(path.clone()));
+    let mut distinct = std::collections::BTreeSet::new();
+    paths.retain(|path| !path.is_empty() && distinct.insert(path.clone()));
     paths
 }
 

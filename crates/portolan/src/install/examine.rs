@@ -105,8 +105,8 @@ async fn check_sandbox(project: &Path, host: Host, program: &Path) -> Finding {
             wrong("shell commands can write the files that hold the gates, in spite of the sandbox".to_owned())
         }
         Ok(reply) => {
-            let said = reply.stderr.lines().next().unwrap_or("no reason given").trim_start_matches("error: ");
-            wrong(format!("the shell cannot be run in the sandbox, so none of its commands can run: {said}"))
+            let reason = reply.stderr.lines().next().unwrap_or("no reason given").trim_start_matches("error: ");
+            wrong(format!("the shell cannot be run in the sandbox, so none of its commands can run: {reason}"))
         }
         Err(why) => wrong(format!("`{}` {why}", program.display())),
     }
@@ -114,15 +114,15 @@ async fn check_sandbox(project: &Path, host: Host, program: &Path) -> Finding {
 
 /// Reports hooks that run another program than this one, once for each host and program.
 fn others(record: &Record, program: &Path) -> Vec<Finding> {
-    let mut seen = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut found = Vec::new();
     for installed in &record.files {
         let Some(named) = &installed.program else { continue };
         let is_this = Path::new(named).canonicalize().is_ok_and(|path| path == program);
-        if !is_this && seen.insert((&installed.host, named)) {
+        if !is_this && reported.insert((&installed.host, named)) {
             let again = format!("run `portolan install {}` again", installed.host);
-            let said = format!("the hooks run `{named}`, but this is `{}`: {again}", program.display());
-            found.push(Finding::new(&installed.host, State::Wrong, said));
+            let message = format!("the hooks run `{named}`, but this is `{}`: {again}", program.display());
+            found.push(Finding::new(&installed.host, State::Wrong, message));
         }
     }
     found
@@ -133,12 +133,12 @@ fn unrecorded(project: &Path) -> Vec<Finding> {
     let Ok(folder) = git::folder(project) else { return Vec::new() };
     let is_ours = |path: &Path| files::read(path).is_ok_and(|text| text.is_some_and(|text| text.contains(git::MARK)));
     let ours = git::HOOKS.iter().any(|(name, _)| is_ours(&folder.join(name)));
-    let said = format!(
+    let message = format!(
         "hooks of portolan are in `{}`, but `{}` does not list them: run `portolan install git` again",
         folder.display(),
         super::record::PLACE
     );
-    ours.then(|| Finding::new("git", State::Wrong, said)).into_iter().collect()
+    ours.then(|| Finding::new("git", State::Wrong, message)).into_iter().collect()
 }
 
 fn unchanged(project: &Path, installed: &InstalledFile) -> Finding {
@@ -155,8 +155,8 @@ fn unchanged(project: &Path, installed: &InstalledFile) -> Finding {
     }
     let whole = installed.parts.is_empty();
     if !whole && installed.parts.iter().all(|part| splice::holds(&text, part)) {
-        let said = format!("`{shown}` was changed since, but still has everything that was installed");
-        return Finding::new(&installed.host, State::Good, said);
+        let reason = format!("`{shown}` was changed since, but still has everything that was installed");
+        return Finding::new(&installed.host, State::Good, reason);
     }
     wrong(format!("`{shown}` is no longer what was installed: check it, then {again}"))
 }
@@ -165,12 +165,12 @@ fn unchanged(project: &Path, installed: &InstalledFile) -> Finding {
 fn beside_gate(project: &Path, host: Host, installed: &InstalledFile) -> Vec<Finding> {
     let text = files::read(&project.join(&installed.file)).ok().flatten().unwrap_or_default();
     let beside = gate::beside(host, installed, &text).into_iter();
-    let said = |name: String| {
+    let to_finding = |name: String| {
         let (shown, again) = (installed.file.display(), format!("portolan install {} --gate", host.name()));
-        let said = format!("`{}` in `{shown}` is not behind the gate: run `{again}` to move it there", clip(&name));
-        Finding::new(host.name(), State::Doubtful, said)
+        let message = format!("`{}` in `{shown}` is not behind the gate: run `{again}` to move it there", clip(&name));
+        Finding::new(host.name(), State::Doubtful, message)
     };
-    beside.map(said).collect()
+    beside.map(to_finding).collect()
 }
 
 /// Reports the host's settings that switch all hooks off.
@@ -206,8 +206,8 @@ fn switched_off(project: &Path, host: Host) -> Vec<Finding> {
                 text.contains(&format!("[hooks.state.\"{}:", project.join(".codex/hooks.json").display()))
             });
             if !trusted {
-                let said = "the hooks are installed but not trusted, so Codex skips them: run `/hooks` in Codex";
-                found.push(wrong(said.to_owned()));
+                let why = "the hooks are installed but not trusted, so Codex skips them: run `/hooks` in Codex";
+                found.push(wrong(why.to_owned()));
             }
         }
         Host::Cursor | Host::Gemini | Host::OpenCode | Host::Copilot => {}
@@ -254,8 +254,8 @@ async fn refuses(project: &Path, record: &Record, host: Host) -> Finding {
             Finding::new(host.name(), State::Good, format!("a forbidden edit of `{file}` is refused by the hook"))
         }
         Ok(reply) => {
-            let said = reply.stderr.lines().next().unwrap_or_default().to_owned();
-            let why = if said.is_empty() { String::new() } else { format!(", saying: {said}") };
+            let reason = reply.stderr.lines().next().unwrap_or_default().to_owned();
+            let why = if reason.is_empty() { String::new() } else { format!(", saying: {reason}") };
             let what = if is_denial(host, event.name, &reply) {
                 "every call is refused".to_owned()
             } else {

@@ -145,8 +145,8 @@ impl Face {
         self.begin_beside(async move {
             while changes.changed().await.is_ok() {
                 // Which of them has changed makes no difference: a client lists both again.
-                let told = tokio::join!(peer.notify_resource_list_changed(), peer.notify_prompt_list_changed());
-                if told.0.and(told.1).is_err() {
+                let sent = tokio::join!(peer.notify_resource_list_changed(), peer.notify_prompt_list_changed());
+                if sent.0.and(sent.1).is_err() {
                     return;
                 }
             }
@@ -309,9 +309,9 @@ impl ServerHandler for Face {
             let wanted = (wanted.resources_list_changed == Some(true), wanted.prompts_list_changed == Some(true));
             telling.spawn(async move {
                 while changes.changed().await.is_ok() {
-                    let told = (!wanted.0 || sink.notify_resource_list_changed().await.is_ok())
+                    let is_sent = (!wanted.0 || sink.notify_resource_list_changed().await.is_ok())
                         && (!wanted.1 || sink.notify_prompt_list_changed().await.is_ok());
-                    if !told {
+                    if !is_sent {
                         return;
                     }
                 }

@@ -88,9 +88,9 @@ struct Several {
 
 impl Several {
     fn of(sets: Vec<Arc<dyn Toolset>>) -> Result<Several, ServiceError> {
-        let mut seen = BTreeSet::new();
+        let mut distinct = BTreeSet::new();
         let names = sets.iter().flat_map(|set| set.tools()).map(|tool| tool.name.to_string());
-        let twice: Vec<String> = names.filter(|name| !seen.insert(name.clone())).collect();
+        let twice: Vec<String> = names.filter(|name| !distinct.insert(name.clone())).collect();
         if twice.is_empty() {
             return Ok(Several { sets });
         }
@@ -138,8 +138,8 @@ impl Toolset for Several {
 
     /// Lists the tools of all sets. Hides a graph that is renamed to a tool of an earlier set.
     fn tools(&self) -> Vec<Tool> {
-        let mut seen = BTreeSet::new();
-        self.sets.iter().flat_map(|set| set.tools()).filter(|tool| seen.insert(tool.name.clone())).collect()
+        let mut names = BTreeSet::new();
+        self.sets.iter().flat_map(|set| set.tools()).filter(|tool| names.insert(tool.name.clone())).collect()
     }
 
     fn open_tools(&self) -> ToolsFuture<'_> {
@@ -167,15 +167,15 @@ impl Toolset for Several {
     }
 
     fn resources(&self) -> Vec<Resource> {
-        let mut seen = BTreeSet::new();
+        let mut uris = BTreeSet::new();
         let all = self.sets.iter().flat_map(|set| set.resources());
-        all.filter(|resource| seen.insert(resource.uri.clone())).collect()
+        all.filter(|resource| uris.insert(resource.uri.clone())).collect()
     }
 
     fn templates(&self) -> Vec<ResourceTemplate> {
-        let mut seen = BTreeSet::new();
+        let mut uris = BTreeSet::new();
         let all = self.sets.iter().flat_map(|set| set.templates());
-        all.filter(|template| seen.insert(template.uri_template.clone())).collect()
+        all.filter(|template| uris.insert(template.uri_template.clone())).collect()
     }
 
     fn read<'a>(&'a self, uri: &'a str, context: &'a RequestContext<RoleServer>) -> Text<'a> {
@@ -190,8 +190,8 @@ impl Toolset for Several {
     }
 
     fn prompts(&self) -> Vec<Prompt> {
-        let mut seen = BTreeSet::new();
-        self.sets.iter().flat_map(|set| set.prompts()).filter(|prompt| seen.insert(prompt.name.clone())).collect()
+        let mut names = BTreeSet::new();
+        self.sets.iter().flat_map(|set| set.prompts()).filter(|prompt| names.insert(prompt.name.clone())).collect()
     }
 
     fn prompt<'a>(

@@ -21,7 +21,7 @@ impl Studio {
     /// Creates the challenge that a passkey signs to confirm exactly this content.
     pub(super) async fn challenge(self: &Arc<Self>, content: ConfirmedContent) -> Answer<Value> {
         let studio = Arc::clone(self);
-        let told = tokio::task::spawn_blocking(move || {
+        let blocking_task = tokio::task::spawn_blocking(move || {
             let people = People::of(&studio.service);
             let credentials = people.credentials()?;
             if credentials.is_empty() {
@@ -33,7 +33,7 @@ impl Studio {
                 "challenge": challenge, "rpId": RP_ID, "credentials": credentials, "seconds": CHALLENGE_SECONDS,
             }))
         });
-        Ok(Json(told.await.map_err(broken)??))
+        Ok(Json(blocking_task.await.map_err(broken)??))
     }
 
     /// Verifies the passkey's confirmation of a content and returns the person as the caller.

@@ -137,8 +137,8 @@ struct Own {
 
 /// Returns one definition.
 pub(super) async fn one(State(studio): State<Arc<Studio>>, InPath(id): InPath<String>) -> Answer<Value> {
-    let told = tokio::task::spawn_blocking(move || whole(&studio, &id)).await;
-    Ok(Json(told.map_err(broken)??))
+    let blocking_task = tokio::task::spawn_blocking(move || whole(&studio, &id)).await;
+    Ok(Json(blocking_task.map_err(broken)??))
 }
 
 fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
@@ -156,7 +156,7 @@ fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
     let root = sketch.roots.first().and_then(|root| sketch.graphs.get(root));
     let roots = sketch.roots.iter().filter_map(|id| Root::of(&sketch, id));
     let editing = sketch.dialect.and_then(|dialect| dialect.editing.as_ref());
-    let told = Whole {
+    let answer = Whole {
         id,
         name: root.map_or(id, |root| &root.name),
         description: root.map_or("", |root| &root.description),
@@ -172,7 +172,7 @@ fn whole(studio: &Studio, id: &str) -> Result<Value, Refusal> {
         condition: editing.and_then(editing::Editing::condition),
         checked,
     };
-    serde_json::to_value(&told).map_err(broken)
+    serde_json::to_value(&answer).map_err(broken)
 }
 
 /// Converts line ends to `\n`, the only ones that the page's editor has.
@@ -181,11 +181,11 @@ fn with_plain_ends(files: Vec<NamedText>) -> Vec<NamedText> {
 }
 
 fn file_texts(library: &Library, files: Vec<NamedText>) -> Vec<FileText> {
-    let told = |(name, text): NamedText| {
+    let to_file_text = |(name, text): NamedText| {
         let language = language(&name, text.as_deref().unwrap_or_default());
         FileText { name: shown_name(library, &name), text, language }
     };
-    files.into_iter().map(told).collect()
+    files.into_iter().map(to_file_text).collect()
 }
 
 /// Returns the name of a file, relative to the project's folder if it lies in there.
@@ -245,7 +245,7 @@ pub(super) async fn check(
     InPath(id): InPath<String>,
     Body(wanted): Body<DefinitionRequest>,
 ) -> Answer<TextAnalysis> {
-    let told = tokio::task::spawn_blocking(move || {
+    let blocking_task = tokio::task::spawn_blocking(move || {
         let begun = Instant::now();
         let library = studio.service.library();
         let files = wanted.files.map(|files| files_of(library, &id, files)).transpose()?;
@@ -254,7 +254,7 @@ pub(super) async fn check(
         let folds = Folds { folded: wanted.folded, opened: wanted.opened };
         Ok::<_, Refusal>(checked(library, &sketch, &files, wanted.root.as_deref(), &folds, begun))
     });
-    Ok(Json(told.await.map_err(broken)??))
+    Ok(Json(blocking_task.await.map_err(broken)??))
 }
 
 /// Analyses a definition. Places number its files as `files` does.
@@ -276,10 +276,10 @@ fn checked(
     let problems = sketch.faults.iter().chain(&proved).map(|fault| places.problem(fault, drawing.as_ref()));
     let problems = problems.chain(unread.map(Problem::beside)).collect();
     let forms = sketch.dialect.zip(graph).and_then(|(dialect, graph)| Forms::of(dialect, &sketch.source, graph));
-    let told = drawing.as_ref().zip(graph);
+    let drawn = drawing.as_ref().zip(graph);
     let origins = library.origins();
     let about =
-        told.map(|(drawing, graph)| about(drawing, &sketch.graphs, graph, Some(&places), forms.as_ref(), &origins));
+        drawn.map(|(drawing, graph)| about(drawing, &sketch.graphs, graph, Some(&places), forms.as_ref(), &origins));
     let edges = drawing.iter().flat_map(|drawing| &drawing.edges).filter(|edge| !edge.from.contains('/'));
     let condition = |edge: &DrawnEdge| forms.as_ref()?.condition(graph?.edges.get(edge.number?)?);
     let text = |edge: &DrawnEdge| Some(EdgeText { place: places.place(edge.span?), condition: condition(edge) });
@@ -332,7 +332,7 @@ pub(super) async fn edit(
     InPath(id): InPath<String>,
     Body(wanted): Body<EditRequest>,
 ) -> Answer<EditResponse> {
-    let told = tokio::task::spawn_blocking(move || {
+    let blocking_task = tokio::task::spawn_blocking(move || {
         let begun = Instant::now();
         let library = studio.service.library();
         let files = files_of(library, &id, wanted.files)?;
@@ -352,7 +352,7 @@ pub(super) async fn edit(
         let checked = checked(library, &after, &files, root, &folds, begun);
         Ok(EditResponse { files: file_texts(library, files), select: done.select, checked })
     });
-    Ok(Json(told.await.map_err(broken)??))
+    Ok(Json(blocking_task.await.map_err(broken)??))
 }
 
 /// Returns the current files in their original order, followed by the new ones, so that a file keeps its number.
@@ -433,9 +433,9 @@ pub(super) async fn write(
             let files = in_order_of(&files, with_plain_ends(there));
             let sketch = library.sketch(&id, Some(files.clone()))?;
             let checked = checked(library, &sketch, &files, None, &Folds::default(), begun);
-            let mut told = serde_json::to_value(&checked).map_err(broken)?;
-            told["revision"] = json!(now.revision);
-            (StatusCode::OK, told)
+            let mut object = serde_json::to_value(&checked).map_err(broken)?;
+            object["revision"] = json!(now.revision);
+            (StatusCode::OK, object)
         }
         SaveResult::Changed(now) => {
             let there = now.files.into_iter().map(|(name, text)| (name, Some(text))).collect();

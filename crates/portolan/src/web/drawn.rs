@@ -228,7 +228,7 @@ pub(super) fn about(
     forms: Option<&Forms<'_>>,
     origins: &Origins,
 ) -> BTreeMap<String, NodeDetails> {
-    let mut told = BTreeMap::new();
+    let mut details = BTreeMap::new();
     let boxes: BTreeMap<&str, &DrawnNode> =
         drawing.nodes.iter().filter(|node| node.container.is_some()).map(|node| (node.id.as_str(), node)).collect();
     let mut index: BTreeMap<&str, BTreeMap<&str, &Node>> = BTreeMap::new();
@@ -259,9 +259,10 @@ pub(super) fn about(
         let box_of = |drawn: &DrawnNode| boxes.get(drawn.parent.as_deref()?).copied();
         let around = box_of(drawn).filter(|around| around.node.is_some() && around.node == drawn.node);
         let name = around.unwrap_or(drawn).name.clone();
-        told.insert(drawn.id.clone(), NodeDetails { kind: drawn.kind, id, name, place, extent, facts, verified, form });
+        details
+            .insert(drawn.id.clone(), NodeDetails { kind: drawn.kind, id, name, place, extent, facts, verified, form });
     }
-    told
+    details
 }
 
 /// Returns the form of a node, and the span of its text.

@@ -89,7 +89,7 @@ pub(super) async fn field(
         None => None,
     };
     let runtime = tokio::runtime::Handle::current();
-    let told = tokio::task::spawn_blocking(move || {
+    let blocking_task = tokio::task::spawn_blocking(move || {
         let library = studio.service.library();
         let files = wanted.files.map(|files| files_of(library, &id, files)).transpose()?;
         let sketch = library.sketch(&id, files)?;
@@ -111,7 +111,7 @@ pub(super) async fn field(
         };
         Ok::<_, Refusal>(tell(&wanted.text, evaluation))
     });
-    Ok(Json(told.await.map_err(broken)??))
+    Ok(Json(blocking_task.await.map_err(broken)??))
 }
 
 fn unknown(message: &str) -> Refusal {

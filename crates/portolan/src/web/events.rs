@@ -83,7 +83,7 @@ impl Stream for Events {
 /// Sends events until the reader or the server is gone.
 async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mpsc::Sender<Event>) {
     let (mut ending, mut live) = (studio.ending.subscribe(), studio.live.subscribe());
-    let told = async {
+    let sending = async {
         // A reader that has received `here` must receive every change after it, so the marks are taken first.
         let mut marks = (studio.service.library().marks(), studio.marks_of_calls(), studio.mark_of_requests());
         let here = event("here", &json!({ "version": env!("CARGO_PKG_VERSION") }));
@@ -110,12 +110,12 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mps
             }
             let mut news = pin!(timeout_at(looked + LOOK_AT_FILES, studio.service.some_news(&mut feed)));
             loop {
-                let heard = tokio::select! {
-                    heard = live.recv() => heard,
+                let received = tokio::select! {
+                    received = live.recv() => received,
                     _ = &mut news => break,
                 };
-                let event = match heard {
-                    Ok(told) if only.as_ref().is_none_or(|only| only == told.run()) => now(&told),
+                let event = match received {
+                    Ok(update) if only.as_ref().is_none_or(|only| only == update.run()) => now(&update),
                     Ok(_) => continue,
                     // A missed piece of a model's text is in the record that follows. The state of driven runs is in no
                     // record.
@@ -127,7 +127,7 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mps
         }
     };
     let over = tokio::select! {
-        None::<()> = told => false,
+        None::<()> = sending => false,
         () = to.closed() => false,
         // The guard of the value must not be held across an await.
         over = async { ending.wait_for(|is_over| *is_over).await.is_ok() } => over,

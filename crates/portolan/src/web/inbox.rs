@@ -99,15 +99,15 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let waiting = studio.service.questions(&studio.person).await?;
     // An unreadable passkey confirms nothing; `portolan doctor` reports the reason.
     let passkeys = studio.may_change().is_ok() && studio.passkeys().await.is_ok_and(|passkeys| passkeys > 0);
-    let told = |waiting| asked(&studio.service, waiting, passkeys);
-    let asked: Vec<WaitingQuestion> = waiting.into_iter().map(told).collect();
+    let to_question = |waiting| asked(&studio.service, waiting, passkeys);
+    let questions: Vec<WaitingQuestion> = waiting.into_iter().map(to_question).collect();
     // Calls that cannot be read must not hide the questions.
     let (calls, unread) = match studio.waiting_calls().await {
         Ok(calls) => (calls.iter().map(|call| studio.waiting_call(call, passkeys)).collect(), None),
         Err(refusal) => (Vec::new(), Some(refusal.body())),
     };
     let requests = studio.requests().await;
-    Ok(Json(json!({ "questions": asked, "calls": calls, "requests": requests, "unread": unread })))
+    Ok(Json(json!({ "questions": questions, "calls": calls, "requests": requests, "unread": unread })))
 }
 
 /// Counts the waiting runs, calls and requests.
@@ -244,10 +244,10 @@ fn describe_consequence(consequence: &Consequence) -> String {
 
 fn failures(situation: &Situation) -> Vec<Failure> {
     let failures = situation.feedback.iter().flat_map(|feedback| &feedback.failures);
-    let told = failures.map(|failure| Failure {
+    let details = failures.map(|failure| Failure {
         check: failure.check.to_string(),
         reason: failure.reason.clone(),
         output: failure.output.clone(),
     });
-    told.collect()
+    details.collect()
 }

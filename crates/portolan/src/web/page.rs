@@ -53,14 +53,15 @@ fn asset(name: &str, headers: &HeaderMap) -> Response {
     let etag = format!("\"{}{form}\"", asset.tag.get_or_init(|| Digest::of(asset.packed).to_string()));
     let same = headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == etag.as_bytes());
     // The names are the same in every release, so browsers have to revalidate.
-    let told = [(CACHE_CONTROL, "no-cache"), (ETAG, &etag), (CONTENT_TYPE, asset.kind), (VARY, "accept-encoding")]
-        .map(|(name, value)| (name, value.to_owned()));
+    let common_headers =
+        [(CACHE_CONTROL, "no-cache"), (ETAG, &etag), (CONTENT_TYPE, asset.kind), (VARY, "accept-encoding")]
+            .map(|(name, value)| (name, value.to_owned()));
     if same {
-        (StatusCode::NOT_MODIFIED, told).into_response()
+        (StatusCode::NOT_MODIFIED, common_headers).into_response()
     } else if packed {
-        (told, [(CONTENT_ENCODING, "gzip")], asset.packed).into_response()
+        (common_headers, [(CONTENT_ENCODING, "gzip")], asset.packed).into_response()
     } else {
-        (told, plain(asset.packed)).into_response()
+        (common_headers, plain(asset.packed)).into_response()
     }
 }
 

@@ -80,32 +80,32 @@ pub(super) async fn revoke(State(studio): State<Arc<Studio>>, Body(wanted): Body
 /// Verifies the event log.
 pub(super) async fn log(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let path = project_log(studio.service.project());
-    let told = path.to_string_lossy().into_owned();
+    let shown_path = path.to_string_lossy().into_owned();
     if !path.exists() {
-        return Ok(Json(json!({ "path": told, "lines": 0, "head": null, "fault": null })));
+        return Ok(Json(json!({ "path": shown_path, "lines": 0, "head": null, "fault": null })));
     }
     let verified = tokio::task::spawn_blocking(move || verify(&path)).await.map_err(broken)?;
     let verified = verified.map_err(ServiceError::from)?;
     let fault = verified
         .first_fault
         .map(|fault| json!({ "file": fault.segment.to_string_lossy(), "line": fault.line, "message": fault.what }));
-    Ok(Json(json!({ "path": told, "lines": verified.lines, "head": verified.head, "fault": fault })))
+    Ok(Json(json!({ "path": shown_path, "lines": verified.lines, "head": verified.head, "fault": fault })))
 }
 
 /// Returns the use of the project's budgets, for the active task and the session that reported last.
 pub(super) async fn budgets(State(studio): State<Arc<Studio>>) -> Answer<Value> {
     let task = studio.service.flow().active().await?.map(|active| active.task);
     let standings = studio.service.supervisor_log().standings(task.as_deref()).await?;
-    let told = standings.iter().map(|standing| {
-        let mut told = standing.to_json();
-        told["state"] = json!(match (standing.halts, standing.warns) {
+    let objects = standings.iter().map(|standing| {
+        let mut object = standing.to_json();
+        object["state"] = json!(match (standing.halts, standing.warns) {
             (true, _) => "used_up",
             (false, true) => "nearly",
             (false, false) => "open",
         });
-        told
+        object
     });
-    Ok(Json(json!({ "task": task, "budgets": told.collect::<Vec<_>>() })))
+    Ok(Json(json!({ "task": task, "budgets": objects.collect::<Vec<_>>() })))
 }
 
 /// Examines the installed hooks of hosts and git. Each hook runs as its host would run it.

@@ -117,7 +117,7 @@ pub(super) fn left(answers: &Answers, given: &Answers) -> Answers {
 }
 
 pub(super) fn faulty(refused: DefinitionError) -> Refusal {
-    let told = refused.to_string();
+    let message = refused.to_string();
     let ServiceError { code, help, .. } = *refused.error;
-    Refusal::from(ServiceError::refused(code, told, help))
+    Refusal::from(ServiceError::refused(code, message, help))
 }

@@ -14,14 +14,14 @@ impl Studio {
     pub(super) async fn requests(&self) -> Vec<Value> {
         let project = self.service.project();
         let bypasses = self.service.flow().requests().await.unwrap_or_default();
-        let mut told: Vec<Value> =
+        let mut objects: Vec<Value> =
             bypasses.iter().map(|request| bypass(request, bypass_command_anywhere(project, request))).collect();
         let task = self.service.flow().active().await.ok().flatten().map(|active| active.task);
         let standings = self.service.supervisor_log().standings(task.as_deref()).await.unwrap_or_default();
-        told.extend(standings.iter().filter(|standing| standing.halts).map(|standing| {
+        objects.extend(standings.iter().filter(|standing| standing.halts).map(|standing| {
             budget(standing, raise_command_anywhere(project, standing.scope.name(), standing.unit.name()))
         }));
-        told
+        objects
     }
 
     /// Returns what differs once there may be other requests: the length of the log, where both kinds are recorded.
@@ -44,8 +44,8 @@ fn bypass(request: &BypassRequest, command: String) -> Value {
 }
 
 fn budget(standing: &BudgetStatus, command: String) -> Value {
-    let mut told = standing.to_json();
-    told["is"] = json!("budget");
-    told["command"] = json!(command);
-    told
+    let mut object = standing.to_json();
+    object["is"] = json!("budget");
+    object["command"] = json!(command);
+    object
 }

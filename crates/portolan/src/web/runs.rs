@@ -105,7 +105,7 @@ impl Studio {
             Some(halt) if halt["turn"] == "held" => "waiting".to_owned(),
             _ => past.trail().run().map(|run| RunStatus::of(run).shown().to_owned()).unwrap_or_default(),
         };
-        let told = RunDetails {
+        let details = RunDetails {
             run: view.address.to_string(),
             workflow: &view.workflow,
             definition: DefinitionRef {
@@ -126,7 +126,7 @@ impl Studio {
             untrusted: flow.interface.is_none().then(|| untrusted(&self.service, definition)).flatten(),
             driven: driven.map(|driven| driven.masked(past.hidden())),
         };
-        Ok(Json(serde_json::to_value(told).map_err(broken)?))
+        Ok(Json(serde_json::to_value(details).map_err(broken)?))
     }
 
     /// Returns the history of a run up to its last record.
@@ -187,8 +187,8 @@ pub(super) async fn records(
     let past = past.lock().await;
     let limit = wanted.limit.unwrap_or(1_000).min(MOST);
     let records = studio.service.page(&address(&run)?, wanted.after, limit).await?;
-    let told: Vec<Value> = records.iter().map(|record| line(&past, record)).collect();
-    Ok(Json(json!({ "records": told, "head": past.head() })))
+    let lines: Vec<Value> = records.iter().map(|record| line(&past, record)).collect();
+    Ok(Json(json!({ "records": lines, "head": past.head() })))
 }
 
 fn line(past: &Past, record: &Record) -> Value {
@@ -217,14 +217,14 @@ pub(super) async fn record(
 
 /// Converts a visit, with actors in the form that records have.
 fn visit(visit: &Visit) -> Value {
-    let mut told = serde_json::to_value(visit).unwrap_or_default();
-    for (told, report) in listed(&mut told, "reports").zip(&visit.reports) {
-        told["by"] = by(&report.by);
+    let mut object = serde_json::to_value(visit).unwrap_or_default();
+    for (entry, report) in listed(&mut object, "reports").zip(&visit.reports) {
+        entry["by"] = by(&report.by);
     }
-    for (told, altered) in listed(&mut told, "altered").zip(&visit.altered) {
-        told["by"] = by(&altered.by);
+    for (entry, altered) in listed(&mut object, "altered").zip(&visit.altered) {
+        entry["by"] = by(&altered.by);
     }
-    told
+    object
 }
 
 fn listed<'t>(told: &'t mut Value, name: &str) -> impl Iterator<Item = &'t mut Value> {
@@ -268,7 +268,7 @@ pub(super) async fn at(State(studio): State<Arc<Studio>>, InPath((run, seq)): In
     let past = past.lock().await;
     let moment = studio.service.moment(&past, seq, &studio.person).await?;
     let values = moment.values.into_iter().map(|(frame, value)| FrameValues { frame, value }).collect();
-    let told = MomentTold {
+    let answer = MomentTold {
         seq: moment.seq,
         at: moment.at,
         words: words::instructions(&moment.view),
@@ -276,7 +276,7 @@ pub(super) async fn at(State(studio): State<Arc<Studio>>, InPath((run, seq)): In
         overlay: moment.overlay,
         values,
     };
-    Ok(Json(serde_json::to_value(told).map_err(broken)?))
+    Ok(Json(serde_json::to_value(answer).map_err(broken)?))
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -318,7 +318,7 @@ pub(super) async fn node(
         (past.definition().clone(), past.hidden().clone(), last, past.before_visits(&node, last, MOST_VISITS))
     };
     let records = between(&studio, &address(&run)?, before.seq, last).await?;
-    let told = tokio::task::spawn_blocking(move || {
+    let blocking_task = tokio::task::spawn_blocking(move || {
         let records = records.iter().map(|record| (record.seq, &record.event, record.changes.as_slice()));
         let mut found = visits(&definition.workflow, before.run.as_ref(), records, &node, &hidden);
         let more = found.len().saturating_sub(MOST_VISITS as usize);
@@ -326,7 +326,7 @@ pub(super) async fn node(
         let earlier = before.visits as usize + more;
         json!({ "visits": found.iter().map(visit).collect::<Vec<_>>(), "earlier": earlier })
     });
-    Ok(Json(told.await.map_err(broken)?))
+    Ok(Json(blocking_task.await.map_err(broken)?))
 }
 
 #[derive(Debug, Deserialize)]

@@ -57,7 +57,7 @@ struct Why {
 
 /// Lists the servers of all definitions of the project.
 pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
-    let told = tokio::task::spawn_blocking(move || {
+    let blocking_task = tokio::task::spawn_blocking(move || {
         let library = studio.service.library();
         let mut lines = Vec::new();
         let mut ids: Vec<String> = library.project_ids().into_iter().chain(library.given_ids()).collect();
@@ -82,7 +82,7 @@ pub(super) async fn list(State(studio): State<Arc<Studio>>) -> Answer<Value> {
         }
         lines
     });
-    Ok(Json(json!({ "servers": told.await.map_err(broken)? })))
+    Ok(Json(json!({ "servers": blocking_task.await.map_err(broken)? })))
 }
 
 /// Returns the command or URL as written, without variables filled in.
@@ -169,7 +169,7 @@ impl Studio {
 pub(super) async fn tools(State(studio): State<Arc<Studio>>, Body(wanted): Body<NamedServer>) -> Answer<Value> {
     let started = StartedServer::of(&studio, wanted).await?;
     let listed = tokio::time::timeout(LONGEST * 2, started.servers.tools(&started.name)).await;
-    let told = match listed {
+    let answer = match listed {
         Ok(Ok(tools)) => {
             let shown = tools.iter().take(MOST_TOOLS).map(|tool| {
                 let (title, description) = (&tool.title, &tool.description);
@@ -182,7 +182,7 @@ pub(super) async fn tools(State(studio): State<Arc<Studio>>, Body(wanted): Body<
         Err(_late) => Err(late()),
     };
     started.servers.close_within(GRACE).await;
-    told
+    answer
 }
 
 /// A tool and its arguments.
@@ -210,7 +210,7 @@ pub(super) async fn call(State(studio): State<Arc<Studio>>, Body(wanted): Body<C
         meta: Map::new(),
         progress: None,
     });
-    let told = match called.await {
+    let answer = match called.await {
         Ok(reply) => {
             let (text, cut) = shown(&started.hidden.value(&reply));
             let took = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -219,7 +219,7 @@ pub(super) async fn call(State(studio): State<Arc<Studio>>, Body(wanted): Body<C
         Err(error) => Err(started.failed(&error)),
     };
     started.servers.close_within(GRACE).await;
-    told
+    answer
 }
 
 fn late() -> Refusal {

@@ -371,8 +371,8 @@ impl Studio {
         Arc::new(move |node, text| {
             // There may be no receivers.
             let at = studio.service.now();
-            let said = ModelChunk { run: run.clone(), node: node.to_owned(), text: text.to_owned(), at };
-            let _ = studio.live.send(Live::Said(said));
+            let chunk = ModelChunk { run: run.clone(), node: node.to_owned(), text: text.to_owned(), at };
+            let _ = studio.live.send(Live::Said(chunk));
         })
     }
 }

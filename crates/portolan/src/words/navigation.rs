@@ -81,13 +81,13 @@ fn is_false(truth: &bool) -> bool {
 /// Returns the response for an agent that navigates a run.
 pub(crate) fn guidance(view: &View) -> Guidance {
     let situation = &view.situation;
-    let told = Teller { view, situation };
+    let teller = Teller { view, situation };
     let refused = view.claim.as_ref().and_then(Claim::refused);
     let notes: String = refused.iter().chain(&view.notes).map(|note| format!("Note: {note}\n\n")).collect();
     Guidance {
-        position: told.whereabouts(),
-        message: notes + &told.message(),
-        available_actions: told.actions(),
+        position: teller.whereabouts(),
+        message: notes + &teller.message(),
+        available_actions: teller.actions(),
         checkpoint: situation.question.as_ref().map(|question| question.asked.clone()),
         complete: situation.over,
     }

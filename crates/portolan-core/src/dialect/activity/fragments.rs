@@ -96,15 +96,15 @@ pub(super) fn take_over(source: &Source, file: &mut File, faults: &mut FaultList
         let mut found = others.iter().filter(|(id, _)| of.is_none_or(|of| of == *id));
         found.find_map(|(_, tree)| fragment(tree, kind, bare)).map(|tree| one(name, placed(tree, name.span)))
     };
-    let mut seen = BTreeSet::new();
-    for name in rules.iter().filter(|name| seen.insert(name.value.clone())) {
+    let mut rule_names = BTreeSet::new();
+    for name in rules.iter().filter(|name| rule_names.insert(name.value.clone())) {
         match find(RULES, name) {
             Some(tree) => file.shared_rules.extend(Reader::new(source, &mut FaultList::default()).shared_rules(&tree)),
             None => faults.push(unknown(name)),
         }
     }
-    let mut seen = BTreeSet::new();
-    for name in checkpoints.iter().filter(|name| seen.insert(name.value.clone())) {
+    let mut checkpoint_names = BTreeSet::new();
+    for name in checkpoints.iter().filter(|name| checkpoint_names.insert(name.value.clone())) {
         let Some(tree) = find(CHECKPOINTS, name) else { continue };
         let mut reader = Reader::new(source, faults);
         reader.is_elsewhere = true;

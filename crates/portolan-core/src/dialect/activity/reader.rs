@@ -183,11 +183,11 @@ impl<'f> Reader<'f> {
         of: Option<&str>,
         id: impl Fn(&T) -> &Spanned<String>,
     ) -> Vec<T> {
-        let mut seen = BTreeSet::new();
+        let mut known_ids = BTreeSet::new();
         let mut kept = Vec::new();
         for item in items {
             let Spanned { value, span } = id(&item);
-            if seen.insert(value.clone()) {
+            if known_ids.insert(value.clone()) {
                 kept.push(item);
                 continue;
             }

@@ -122,9 +122,9 @@ impl Attachment {
         let span = self.node.as_ref().map_or(self.span, |pattern| pattern.span);
         let Some(first) = fits.first() else {
             let pattern = self.node.as_ref().map_or("", |pattern| &pattern.value);
-            let mut told = BTreeSet::new();
+            let mut listed = BTreeSet::new();
             let ids = nodes().filter(|node| self.can_add_to(node)).flat_map(names);
-            let ids: Vec<&str> = ids.filter(|id| told.insert(*id)).collect();
+            let ids: Vec<&str> = ids.filter(|id| listed.insert(*id)).collect();
             let help = match ids.as_slice() {
                 [] => "nothing in these workflows is work that can be checked".to_owned(),
                 ids => format!("their steps are {}", list(ids)),

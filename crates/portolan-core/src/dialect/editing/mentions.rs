@@ -237,11 +237,11 @@ impl<'m> Mentions<'m> {
             parsed.looks_back() || text.contains("history") || BY_NAME.iter().any(|name| text.contains(name));
         let sees_all =
             parsed.sees_all() || ["function", "λ"].iter().any(|word| text.contains(word)) && has_signature(text);
-        let (mut written, mut last, mut asked) = (String::new(), 0, false);
+        let (mut written, mut last, mut renames_root) = (String::new(), 0, false);
         for one in &found {
             let named = match self.meant(text, one, chooses) {
                 OccurrenceMeaning::Asked => {
-                    asked = true;
+                    renames_root = true;
                     true
                 }
                 OccurrenceMeaning::Named => true,
@@ -270,8 +270,8 @@ impl<'m> Mentions<'m> {
             parsed.roots().iter().map(|name| if name == self.from { self.to } else { name }).collect();
         wanted.sort_unstable();
         wanted.dedup();
-        let sound =
-            Jsonata::parse(&written).is_ok_and(|now| !asked || now.roots().iter().map(String::as_str).eq(wanted));
+        let sound = Jsonata::parse(&written)
+            .is_ok_and(|now| !renames_root || now.roots().iter().map(String::as_str).eq(wanted));
         if sound { Ok(Some(written)) } else { Err(Doubt) }
     }
 

@@ -149,11 +149,11 @@ impl Template<'_> {
     }
 
     fn dollar(&self, tree: &Tree, text: &str, faults: &mut FaultList) -> Option<Expr> {
-        let told = |code, message: String, help: String| Diagnostic::warning(code, message).at(tree.span).help(help);
+        let warning = |code, message: String, help: String| Diagnostic::warning(code, message).at(tree.span).help(help);
         match self.dollar {
             Dollar::Expression => jsonata(self.source, tree, &format!("a value of {}", self.what), faults),
             Dollar::OldExpression => {
-                faults.push(told(
+                faults.push(warning(
                     "old-spelling",
                     format!("`{}` in {} is read as an expression in an old syntax", clip(text), self.what),
                     format!("write `{{ expr: \"{}\" }}`", clip(text)),
@@ -161,7 +161,7 @@ impl Template<'_> {
                 jsonata(self.source, tree, &format!("a value of {}", self.what), faults)
             }
             Dollar::Text => {
-                faults.push(told(
+                faults.push(warning(
                     "literal-expression",
                     format!("`{}` in {} is sent as a text, and not evaluated", clip(text), self.what),
                     format!("if an expression is meant, write `{{ expr: \"{}\" }}`", clip(text)),

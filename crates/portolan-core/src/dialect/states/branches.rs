@@ -61,8 +61,8 @@ impl Drawing<'_> {
     /// Reports a transition of a fork, which always continues at its join.
     pub(super) fn at_its_join(&mut self, read: &Node, transition: Option<Transition>) -> Ways {
         let leads = transition.filter(|transition| !matches!(transition.kind, Ways::Lost));
-        let said = leads.map(|transition| transition.of).or_else(|| read.is_final.then_some(read.id.span));
-        if let Some(span) = said {
+        let inert = leads.map(|transition| transition.of).or_else(|| read.is_final.then_some(read.id.span));
+        if let Some(span) = inert {
             let message = format!(
                 "the transition or `is_final` of `{}` has no effect: it continues at its join",
                 clip(&read.id.value)

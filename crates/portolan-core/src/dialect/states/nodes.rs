@@ -85,8 +85,8 @@ impl Reader<'_, '_> {
         let tree = self.fields.required("call", self.faults)?;
         let what = format!("`call` of {}", self.named);
         let mut fields = Fields::of(tree, what.clone(), self.faults)?;
-        let said = (what.as_str(), &*format!("`postTransform` in {what}"));
-        let call = nodes::call(self.about.source, Dollar::Text, &mut fields, said, self.faults);
+        let descriptions = (what.as_str(), &*format!("`postTransform` in {what}"));
+        let call = nodes::call(self.about.source, Dollar::Text, &mut fields, descriptions, self.faults);
         fields.finish(self.faults);
         call.map(|call| NodeKind::Other(Kind::Call(Box::new(call))))
     }

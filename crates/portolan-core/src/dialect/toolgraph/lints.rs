@@ -130,15 +130,18 @@ pub(super) fn unknown_names<'m>(
     faults: &mut FaultList,
 ) {
     let mentions: Vec<&Spanned<String>> = mentions.filter(|mention| !known.contains(mention.value.as_str())).collect();
-    let asked: BTreeSet<&str> = mentions.iter().map(|mention| mention.value.as_str()).collect();
+    let mentioned: BTreeSet<&str> = mentions.iter().map(|mention| mention.value.as_str()).collect();
     // If an id is cut into pieces, only the first piece is reported.
-    let cut: BTreeMap<&str, &str> =
-        known.iter().filter_map(|id| Some((cut_short(id)?, *id))).filter(|(piece, _)| asked.contains(piece)).collect();
+    let cut: BTreeMap<&str, &str> = known
+        .iter()
+        .filter_map(|id| Some((cut_short(id)?, *id)))
+        .filter(|(piece, _)| mentioned.contains(piece))
+        .collect();
     let pieces: BTreeSet<&str> = cut.values().flat_map(|id| id.split(|c| !is_part(c)).skip(1)).collect();
-    let mut told: BTreeSet<Span> = BTreeSet::new();
+    let mut reported: BTreeSet<Span> = BTreeSet::new();
     for mention in mentions {
         let name = mention.value.as_str();
-        if pieces.contains(name) || !told.insert(mention.span) {
+        if pieces.contains(name) || !reported.insert(mention.span) {
             continue;
         }
         let message = format!("no node of tool `{}` is called `{}`, so this never has a value", clip(tool), clip(name));

@@ -226,8 +226,8 @@ impl Reader<'_, '_> {
     fn mcp(&mut self) -> Option<NodeType> {
         self.next();
         self.on_error();
-        let said = (self.named.as_str(), &*format!("`postTransform` of {}", self.named));
-        let call = nodes::call(self.about.source, self.about.dollar, &mut self.fields, said, self.faults);
+        let descriptions = (self.named.as_str(), &*format!("`postTransform` of {}", self.named));
+        let call = nodes::call(self.about.source, self.about.dollar, &mut self.fields, descriptions, self.faults);
         call.map(|call| NodeType::Mcp(Box::new(call)))
     }
 

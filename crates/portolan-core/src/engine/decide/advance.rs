@@ -170,11 +170,11 @@ fn end(draft: &mut Draft<'_>, at: &At<'_>, result: EndResult) {
 
 /// Returns the first faults of a value as text.
 pub(super) fn format_faults(faults: &[SchemaFault]) -> String {
-    let mut told: Vec<String> = faults.iter().take(MAX_FAULTS_TOLD).map(|fault| fault.to_string()).collect();
+    let mut texts: Vec<String> = faults.iter().take(MAX_FAULTS_TOLD).map(|fault| fault.to_string()).collect();
     if faults.len() > MAX_FAULTS_TOLD {
-        told.push(format!("and {} more", faults.len() - MAX_FAULTS_TOLD));
+        texts.push(format!("and {} more", faults.len() - MAX_FAULTS_TOLD));
     }
-    told.join("; ")
+    texts.join("; ")
 }
 
 /// Returns the error if the run has reached its limits. A run without an interface has the default node limit, and no

@@ -110,11 +110,11 @@ fn leave(
     answer: &Outcome,
     feedback: Option<Feedback>,
 ) {
-    let asked = &draft.step(&frame.flow, node).node;
-    if let Kind::Checkpoint { question: Some(question), .. } = &asked.kind
+    let checkpoint = &draft.step(&frame.flow, node).node;
+    if let Kind::Checkpoint { question: Some(question), .. } = &checkpoint.kind
         && let Some(choice) = question.choice(answer)
     {
-        draft.keep_answer(path, asked, answer);
+        draft.keep_answer(path, checkpoint, answer);
         draft.take_effect(path, choice);
     }
     draft.leave(path, node, answer, feedback);

@@ -40,7 +40,7 @@ pub(super) fn decide(
 }
 
 fn fault(question: &RaisedQuestion) -> Option<(String, &'static str)> {
-    let mut seen = BTreeSet::new();
+    let mut distinct = BTreeSet::new();
     let options = &question.options;
     if question.question.trim().is_empty() {
         return Some(("the question is empty".to_owned(), "say what is to be decided"));
@@ -49,7 +49,7 @@ fn fault(question: &RaisedQuestion) -> Option<(String, &'static str)> {
         let message = format!("a question must have 2 to {MAX_OPTIONS} options, but this one has {}", options.len());
         return Some((message, "give the answers that the person can choose from"));
     }
-    if let Some(twice) = options.iter().find(|option| !seen.insert(option.as_str())) {
+    if let Some(twice) = options.iter().find(|option| !distinct.insert(option.as_str())) {
         return Some((format!("the option `{}` is given twice", clip(twice.as_str())), "give each option once"));
     }
     let long = options.iter().map(|option| option.as_str().len()).chain([question.question.len()]).max();
@@ -65,8 +65,8 @@ fn fault(question: &RaisedQuestion) -> Option<(String, &'static str)> {
 pub(super) fn answered(draft: &mut Draft<'_>, path: &FramePath, frame: &Frame, claim: &Claim<'_>) {
     let node = frame.place.node().clone();
     let question = frame.raised.as_ref().map(|raised| clip(&raised.question)).unwrap_or_default();
-    let said = claim.note.map(|note| format!(" ({note})")).unwrap_or_default();
-    let note = Some(format!("{question}: `{}`{said}", claim.outcome));
+    let remark = claim.note.map(|note| format!(" ({note})")).unwrap_or_default();
+    let note = Some(format!("{question}: `{}`{remark}", claim.outcome));
     draft.emit(Change::Raised { frame: path.clone(), question: None });
     let feedback = Feedback { from: Some(node.clone()), failures: Vec::new(), note };
     draft.moved(path, Place::Ready { node }, Some(feedback));

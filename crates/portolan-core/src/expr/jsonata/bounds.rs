@@ -329,11 +329,11 @@ fn joined(meter: &Meter, arguments: &[JValue]) -> GuardResult {
 fn distinct(given: JValue) -> GuardResult {
     let JValue::Array(items) = &given else { return Ok(given) };
     held(&given)?;
-    let mut seen: BTreeSet<String> = BTreeSet::new();
+    let mut keys: BTreeSet<String> = BTreeSet::new();
     if items.len() < 2 {
         return Ok(given);
     }
-    let once = items.iter().filter(|item| item.is_function() || seen.insert(key(item))).cloned().collect();
+    let once = items.iter().filter(|item| item.is_function() || keys.insert(key(item))).cloned().collect();
     let mut once = JValue::array(once);
     if items.sequence {
         once.mark_sequence();

@@ -12,8 +12,8 @@ use crate::expr::{EvalFault, ParseFault};
 pub(super) const BOUND: &str = "BOUND: ";
 
 pub(super) fn unreadable(text: &str, error: &ParserError) -> ParseFault {
-    let said = error.to_string();
-    let (mut code, message) = split(&said);
+    let raw = error.to_string();
+    let (mut code, message) = split(&raw);
     if matches!(error, ParserError::UnclosedComment) {
         code = Some("S0106".to_owned());
     }
@@ -72,26 +72,26 @@ fn help(code: Option<&str>) -> Option<String> {
 }
 
 /// Splits `T2001: message` into its code and the message; the code may be inside the text.
-pub(super) fn split(said: &str) -> (Option<String>, &str) {
+pub(super) fn split(text: &str) -> (Option<String>, &str) {
     let is_code = |word: &str| {
         let bytes = word.as_bytes();
         bytes.len() == 5 && b"SDTU".contains(&bytes[0]) && bytes[1..].iter().all(u8::is_ascii_digit)
     };
-    for (at, _) in said.match_indices(": ") {
-        if let Some(code) = said.get(at.saturating_sub(5)..at).filter(|code| is_code(code)) {
-            return (Some(code.to_owned()), &said[at + 2..]);
+    for (at, _) in text.match_indices(": ") {
+        if let Some(code) = text.get(at.saturating_sub(5)..at).filter(|code| is_code(code)) {
+            return (Some(code.to_owned()), &text[at + 2..]);
         }
     }
-    (None, said)
+    (None, text)
 }
 
 /// Makes the fault of a failed evaluation; `in_eval` is whether it failed inside the text of an `$eval`.
 pub(super) fn failed(error: &EvaluatorError, expression: &str, limits: &EvaluationLimits, in_eval: bool) -> EvalFault {
-    let said = error.message();
-    if let Some(message) = said.strip_prefix(BOUND) {
+    let raw = error.message();
+    if let Some(message) = raw.strip_prefix(BOUND) {
         return EvalFault::bounds(message, expression);
     }
-    let (code, message) = split(said);
+    let (code, message) = split(raw);
     if let Some((_, why)) = message.rsplit_once("\nerror: ") {
         return EvalFault::error(format!("a regular expression is not valid: {}", why.trim()), expression);
     }

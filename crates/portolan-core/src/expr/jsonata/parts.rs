@@ -26,10 +26,10 @@ pub(super) type Members = BTreeMap<String, Part>;
 
 /// Returns the readable part of the context; `None` if that is uncertain or is the whole context.
 pub(super) fn parts(ast: &AstNode) -> Option<Members> {
-    let mut seen = ContextParts { root: Part::Members(Members::new()) };
-    let value = seen.follow(ast, &Some(Vec::new()))?;
-    seen.whole(&value);
-    match seen.root {
+    let mut context_parts = ContextParts { root: Part::Members(Members::new()) };
+    let value = context_parts.follow(ast, &Some(Vec::new()))?;
+    context_parts.whole(&value);
+    match context_parts.root {
         Part::Whole => None,
         Part::Members(members) => Some(members),
     }

@@ -17,14 +17,14 @@ pub(super) struct Way {
 /// Draws the edges of a flow; `at` maps its nodes to their boxes.
 pub(super) fn draw(workflow: Option<&Workflow>, graph: &Graph, at: &BTreeMap<&str, usize>, sheet: &mut Sheet) {
     let mut ways = Ways { sheet, merged: BTreeMap::new() };
-    let mut seen = BTreeSet::new();
+    let mut drawn = BTreeSet::new();
     let asks = |node: &&Node| matches!(node.kind, Kind::Checkpoint { .. });
     let questions: BTreeMap<&str, &Node> =
         graph.nodes.iter().filter(asks).map(|node| (node.id.as_str(), node)).collect();
     for (number, edge) in graph.edges.iter().enumerate() {
         let (from, to) = (edge.from.value.as_str(), edge.to.value.as_str());
         if let (Some(&start), Some(&end)) = (at.get(from), at.get(to)) {
-            seen.insert((from, to));
+            drawn.insert((from, to));
             ways.add(start, end, from == to, as_written(number, edge, questions.get(from).copied()));
         }
     }
@@ -32,7 +32,7 @@ pub(super) fn draw(workflow: Option<&Workflow>, graph: &Graph, at: &BTreeMap<&st
     for step in flow.into_iter().flat_map(|flow| flow.steps.values()) {
         for (_, to) in &step.exits.on {
             let ends = (step.node.id.as_str(), to.as_str());
-            if let (Some(&start), Some(&end), false) = (at.get(ends.0), at.get(ends.1), seen.contains(&ends)) {
+            if let (Some(&start), Some(&end), false) = (at.get(ends.0), at.get(ends.1), drawn.contains(&ends)) {
                 ways.add(start, end, ends.0 == ends.1, implied());
             }
         }

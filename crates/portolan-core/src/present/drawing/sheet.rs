@@ -291,7 +291,7 @@ fn path<'g>(node: &'g Node, known: &BTreeMap<&str, &'g Node>) -> Vec<Part<'g>> {
     let Some(seat) = &node.seat else { return Vec::new() };
     let own = matches!(node.kind, Kind::Loop(_)).then_some(&node.id);
     let mut path = Vec::new();
-    let mut seen = BTreeSet::new();
+    let mut loops = BTreeSet::new();
     let stand_in = |path: &mut Vec<Part<'g>>, activity: usize| {
         let within = path.iter().rev().find_map(|part| match part {
             Part::Activity(at) => Some(*at),
@@ -304,7 +304,7 @@ fn path<'g>(node: &'g Node, known: &BTreeMap<&str, &'g Node>) -> Vec<Part<'g>> {
     for id in seat.loops.iter().chain(own).take(MAX_DEPTH) {
         let around = known.get(id.as_str()).and_then(|node| node.seat.as_ref()).map(|seat| seat.activity);
         stand_in(&mut path, around.unwrap_or(seat.activity));
-        if seen.insert(id.as_str()) {
+        if loops.insert(id.as_str()) {
             path.push(Part::Loop(id.as_str()));
         }
     }

@@ -337,8 +337,8 @@ fn keeps_blanks(written: &str) -> bool {
 }
 
 fn distinct(entries: &[&Entry]) -> Result<(), SpliceError> {
-    let mut seen = BTreeSet::new();
-    match entries.iter().find(|entry| !seen.insert(&entry.key.value)) {
+    let mut keys = BTreeSet::new();
+    match entries.iter().find(|entry| !keys.insert(&entry.key.value)) {
         Some(entry) => Err(SpliceError::because(format!("`{}` is written twice in one object", entry.key.value))),
         None => Ok(()),
     }

@@ -152,12 +152,12 @@ fn word(text: &str, around: TextContext) -> String {
     if is_plain(text, around) {
         return text.to_owned();
     }
-    let seen = !text.contains(|c: char| is_unseen(c) || c == '\u{feff}');
-    if seen && text.contains(['"', '\\']) && !text.contains('\'') {
+    let is_visible = !text.contains(|c: char| is_unseen(c) || c == '\u{feff}');
+    if is_visible && text.contains(['"', '\\']) && !text.contains('\'') {
         return format!("'{text}'");
     }
     let mut quoted = Value::from(text).to_string();
-    if !seen {
+    if !is_visible {
         // JSON leaves these characters as they are, and YAML must not contain them.
         quoted =
             quoted.chars().map(|c| if is_unseen(c) || c == '\u{feff}' { escaped(c) } else { c.to_string() }).collect();

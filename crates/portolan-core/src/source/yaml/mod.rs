@@ -169,8 +169,8 @@ impl<'s> Reader<'s> {
         let kind = if is_key && tag.is_none() {
             TreeKind::String(value.to_owned())
         } else {
-            let said = tag.map(|tag| (tag, places::word(self.text, from)));
-            scalar::kind(value, plain, said, span, &mut self.faults)
+            let tag_and_span = tag.map(|tag| (tag, places::word(self.text, from)));
+            scalar::kind(value, plain, tag_and_span, span, &mut self.faults)
         };
         // The parser gives an empty scalar the span of whatever comes next.
         let span = if plain && value.is_empty() { Span { start: span.start, end: span.start } } else { span };
@@ -295,11 +295,11 @@ fn merged(entries: Vec<Entry>, merges: Vec<Merge>) -> Vec<Entry> {
     if merges.is_empty() {
         return entries;
     }
-    let mut seen: std::collections::BTreeSet<String> = entries.iter().map(|entry| entry.key.value.clone()).collect();
+    let mut keys: std::collections::BTreeSet<String> = entries.iter().map(|entry| entry.key.value.clone()).collect();
     let mut brought: Vec<(usize, Entry)> = Vec::new();
     for merge in merges {
         for entry in merge.entries {
-            if seen.insert(entry.key.value.clone()) {
+            if keys.insert(entry.key.value.clone()) {
                 brought.push((merge.before, entry));
             }
         }

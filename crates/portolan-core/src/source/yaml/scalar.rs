@@ -15,14 +15,14 @@ pub(super) fn kind(
     faults: &mut Vec<Diagnostic>,
 ) -> TreeKind {
     let text = || TreeKind::String(value.to_owned());
-    let Some((tag, said)) = tag else {
+    let Some((tag, tag_span)) = tag else {
         return if plain { resolved(value, span, faults) } else { text() };
     };
     if tag.handle.is_empty() && tag.suffix == "!" || tag.is_yaml_core_schema() && tag.suffix == "str" {
         return text();
     }
     if !tag.is_yaml_core_schema() || !["null", "bool", "int", "float"].contains(&tag.suffix.as_str()) {
-        faults.push(fault::unknown_tag(&written(tag), said));
+        faults.push(fault::unknown_tag(&written(tag), tag_span));
         return text();
     }
     let kind = resolved(value, span, faults);

@@ -106,14 +106,14 @@ impl<'g> Region<'g> {
 
     fn walk(&mut self, map: &Map<'g>, entry: &'g Node, owners: &mut BTreeMap<&'g NodeId, &'g NodeId>) {
         let mut waiting = vec![entry];
-        let mut asked = BTreeSet::new();
+        let mut questions = BTreeSet::new();
         while let Some(node) = waiting.pop() {
             if let Some((_, first)) = self.steps.get(&node.id).filter(|(_, first)| first.id != entry.id) {
                 match node.kind {
                     Kind::Join { .. } | Kind::End { .. } => {}
                     // A question is asked once per branch that reaches it, so its answers must lead to steps of that
                     // branch.
-                    Kind::Checkpoint { .. } if asked.insert(&node.id) => {
+                    Kind::Checkpoint { .. } if questions.insert(&node.id) => {
                         waiting.extend(map.leaving(&node.id).iter().filter_map(|edge| map.node(&edge.to.value)));
                     }
                     Kind::Checkpoint { .. } => {}

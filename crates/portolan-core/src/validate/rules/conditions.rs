@@ -31,10 +31,10 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
-    let mut said = BTreeSet::new();
+    let mut checked = BTreeSet::new();
     for node in map.nodes() {
         for (expr, span) in conditions(map, node) {
-            if said.insert((span, expr.text())) {
+            if checked.insert((span, expr.text())) {
                 compared(map, node, expr, span, faults);
             }
         }

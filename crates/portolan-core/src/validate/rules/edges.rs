@@ -68,11 +68,11 @@ fn some(map: &Map<'_>) -> String {
 
 fn shadowed(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
     let from = &node.id;
-    let mut seen: BTreeMap<(&str, bool), &Edge> = BTreeMap::new();
+    let mut first_edges: BTreeMap<(&str, bool), &Edge> = BTreeMap::new();
     for &edge in map.leaving(from).iter().filter(|edge| !matches!(edge.on, Trigger::When(_))) {
         let key = taken_on(map, edge);
-        let Some(earlier) = seen.get(&key) else {
-            seen.insert(key, edge);
+        let Some(earlier) = first_edges.get(&key) else {
+            first_edges.insert(key, edge);
             continue;
         };
         let message = if earlier.to.value == edge.to.value {
@@ -89,7 +89,7 @@ fn shadowed(map: &Map<'_>, node: &Node, faults: &mut Vec<Diagnostic>) {
         );
     }
     // An unconditional edge serves `passed`, so beside an edge for `passed` it is never taken.
-    if let (Some(spare), Some(_)) = (seen.get(&("", false)), seen.get(&(PASSED, false))) {
+    if let (Some(spare), Some(_)) = (first_edges.get(&("", false)), first_edges.get(&(PASSED, false))) {
         faults.push(
             Diagnostic::error(
                 "shadowed-edge",
@@ -115,9 +115,9 @@ fn taken_on<'e>(map: &Map<'_>, edge: &'e Edge) -> (&'e str, bool) {
 
 /// Reports a second edge from a fork to the same step: both open one branch.
 fn shadowed_branches(map: &Map<'_>, fork: &Node, faults: &mut Vec<Diagnostic>) {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut targets = std::collections::BTreeSet::new();
     for edge in map.leaving(&fork.id) {
-        if !seen.insert(&edge.to.value) {
+        if !targets.insert(&edge.to.value) {
             faults.push(
                 Diagnostic::error(
                     "shadowed-edge",

@@ -34,7 +34,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
     let setters = setters(map);
     let mut visits = 0;
     let mut reached: BTreeMap<&str, BTreeSet<&NodeId>> = BTreeMap::new();
-    let mut said = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for (node, span, name) in readers(map) {
         let Some(setting) = setters.get(name) else { continue };
         if !reached.contains_key(name) {
@@ -45,7 +45,7 @@ fn check(map: &Map<'_>, faults: &mut Vec<Diagnostic>) {
         }
         // A question may itself depend on the condition that it has not been asked yet.
         let guards_it = setting.iter().any(|setter| is_of_one_part(setter, node));
-        if reached[name].contains(&node.id) || guards_it || !said.insert((span, name)) {
+        if reached[name].contains(&node.id) || guards_it || !reported.insert((span, name)) {
             continue;
         }
         let named = setting.iter().filter(|setter| !setter.gives_all());

@@ -12,7 +12,7 @@ use crate::disk::{NoTurn, turn};
 pub struct LockedTaskFile {
     file: TaskFile,
     /// The task and the metadata of its file at the time of reading. `None` if there was no file.
-    seen: Option<(Task, Metadata)>,
+    loaded: Option<(Task, Metadata)>,
     /// Closing it unlocks.
     _lock: File,
 }
@@ -20,17 +20,17 @@ pub struct LockedTaskFile {
 impl LockedTaskFile {
     pub(super) async fn wait(file: &TaskFile, patience: Duration) -> Result<LockedTaskFile, TaskFileError> {
         let lock = acquire(file, patience).await?;
-        let seen = load(&file.target, &file.given)?;
+        let loaded = load(&file.target, &file.given)?;
         // Refused before a decision is made. A rename would succeed, but a read-only file is read-only on purpose.
-        if seen.as_ref().is_some_and(|(_, meta)| meta.permissions().readonly()) {
+        if loaded.as_ref().is_some_and(|(_, meta)| meta.permissions().readonly()) {
             return Err(TaskFileError::read_only(&file.given));
         }
-        Ok(LockedTaskFile { file: file.clone(), seen, _lock: lock })
+        Ok(LockedTaskFile { file: file.clone(), loaded, _lock: lock })
     }
 
     /// Returns the content of the file. `None` if it does not exist.
     pub fn task(&self) -> Option<&Task> {
-        self.seen.as_ref().map(|(task, _)| task)
+        self.loaded.as_ref().map(|(task, _)| task)
     }
 
     /// Writes `changes` over the content of the file, and returns the new content.
@@ -44,16 +44,16 @@ impl LockedTaskFile {
     /// differs from what was read: lock again and decide again.
     pub fn write(&mut self, changes: Task, durability: WriteDurability) -> Result<&Task, TaskFileError> {
         self.take_up()?;
-        let (before, meta) = match self.seen.take() {
+        let (before, meta) = match self.loaded.take() {
             Some((task, meta)) => (task, Some(meta)),
             None => (Task::new(), None),
         };
         let merged = merge::merged(before, changes);
         match write::replace(&self.file, &merged, meta.as_ref(), durability) {
-            Ok(now) => Ok(&self.seen.insert((merged, now)).0),
+            Ok(now) => Ok(&self.loaded.insert((merged, now)).0),
             Err(error) => {
                 // Nothing was written. The content is read again here, which is cheaper than a copy on each success.
-                self.seen = load(&self.file.target, &self.file.given).unwrap_or(None);
+                self.loaded = load(&self.file.target, &self.file.given).unwrap_or(None);
                 Err(error)
             }
         }
@@ -66,7 +66,7 @@ impl LockedTaskFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(TaskFileError::unreadable(&self.file.given, error)),
         };
-        let same = match (&self.seen, &now) {
+        let same = match (&self.loaded, &now) {
             (Some((_, before)), Some(now)) => is_same(before, now),
             (None, None) => true,
             _ => false,
@@ -76,11 +76,11 @@ impl LockedTaskFile {
         }
         let found = load(&self.file.target, &self.file.given)?;
         let metadata =
-            |seen: &Option<(Task, Metadata)>| seen.as_ref().and_then(|(task, _)| task.get("metadata").cloned());
-        if found.is_none() || metadata(&found) != metadata(&self.seen) {
+            |loaded: &Option<(Task, Metadata)>| loaded.as_ref().and_then(|(task, _)| task.get("metadata").cloned());
+        if found.is_none() || metadata(&found) != metadata(&self.loaded) {
             return Err(TaskFileError::changed(&self.file.given));
         }
-        self.seen = found;
+        self.loaded = found;
         Ok(())
     }
 }

@@ -67,9 +67,9 @@ pub(in crate::models) fn answer(body: &[u8], provider: &str, speaker: &Speaker) 
         return Err(speaker.within(&error));
     }
     let choice = whole.choices.into_iter().flatten().next().ok_or_else(|| speaker.bad("it has no choice"))?;
-    let said = choice.message;
+    let reply = choice.message;
     let mut calls: Vec<ToolUse> = Vec::new();
-    for call in said.tool_calls.into_iter().flatten() {
+    for call in reply.tool_calls.into_iter().flatten() {
         if calls.len() == MAX_CALLS {
             return Err(speaker.bad(&format!("it asks for more than {MAX_CALLS} tools")));
         }
@@ -82,9 +82,10 @@ pub(in crate::models) fn answer(body: &[u8], provider: &str, speaker: &Speaker) 
             extra: call_extra(provider, call.extra_content),
         });
     }
-    let details = said.reasoning_details.unwrap_or_default();
-    let extra = extra(provider, said.reasoning_content, details, !calls.is_empty());
-    let content = said.content.map(Content::text).or(said.refusal).filter(|text| !text.is_empty() || calls.is_empty());
+    let details = reply.reasoning_details.unwrap_or_default();
+    let extra = extra(provider, reply.reasoning_content, details, !calls.is_empty());
+    let content =
+        reply.content.map(Content::text).or(reply.refusal).filter(|text| !text.is_empty() || calls.is_empty());
     let message = Message { content, tool_calls: calls, extra, ..Message::text(Role::Assistant, "") };
     let finish = ended(finish(choice.finish_reason), &message);
     let usage = whole.usage.unwrap_or_default().usage();

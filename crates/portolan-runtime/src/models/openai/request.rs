@@ -49,21 +49,21 @@ fn message_json(message: &Message, provider: &str) -> Value {
         Role::Assistant => "assistant",
         Role::Tool => "tool",
     };
-    let mut said = Map::new();
-    said.insert("role".to_owned(), json!(role));
+    let mut object = Map::new();
+    object.insert("role".to_owned(), json!(role));
     let needed = message.tool_calls.is_empty();
-    said.insert(
+    object.insert(
         "content".to_owned(),
         message.content.as_ref().map_or(if needed { json!("") } else { Value::Null }, |text| json!(text)),
     );
     if !message.tool_calls.is_empty() {
-        said.insert("tool_calls".to_owned(), message.tool_calls.iter().map(|call| used(call, provider)).collect());
+        object.insert("tool_calls".to_owned(), message.tool_calls.iter().map(|call| used(call, provider)).collect());
     }
     if let Some(id) = &message.tool_call_id {
-        said.insert("tool_call_id".to_owned(), json!(id));
+        object.insert("tool_call_id".to_owned(), json!(id));
     }
-    give_back(&mut said, provider, message.extra.as_ref());
-    Value::Object(said)
+    give_back(&mut object, provider, message.extra.as_ref());
+    Value::Object(object)
 }
 
 fn used(call: &ToolUse, provider: &str) -> Value {

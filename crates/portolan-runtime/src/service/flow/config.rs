@@ -101,11 +101,11 @@ fn entries(about: &EventSubject<'_>, settings: &Settings, digest: &Digest, known
     let changed = settings.iter().filter(|(name, value)| known.settings.get(*name) != Some(value));
     let gone = known.settings.iter().filter(|(name, value)| *value != USUAL && !settings.contains_key(*name));
     let changed = changed.map(|(name, value)| (name, value.as_str()));
-    let said = changed.chain(gone.map(|(name, _)| (name, USUAL)));
+    let changes = changed.chain(gone.map(|(name, _)| (name, USUAL)));
     let line = |(name, value): (&String, &str)| {
         about.present(Kind::Config, json!({ "name": name, "value": value, "source": FILE, DIGEST: digest.as_str() }))
     };
-    let mut entries: Vec<LogEntry> = said.map(line).collect();
+    let mut entries: Vec<LogEntry> = changes.map(line).collect();
     if settings.contains_key(COMMIT_DIRECTLY) && !known.commits_directly {
         entries.push(about.present(Kind::Bypass, commits_directly(about)));
     }

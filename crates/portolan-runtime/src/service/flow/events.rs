@@ -220,7 +220,7 @@ fn transition(
     reason: Option<String>,
 ) -> LogEntry {
     let counted_here = about.node(from).phase.as_ref().is_some_and(|phase| phase.counted_at == *from);
-    let (kind, said) = match &record.event.what {
+    let (kind, explanation) = match &record.event.what {
         EventKind::Reported { outcome, note, .. } if outcome.is_failed() => {
             (if counted_here { "iterate" } else { "rework" }, note.clone())
         }
@@ -228,8 +228,8 @@ fn transition(
         EventKind::Reported { .. } | EventKind::Settled { result: EffectResult::Verdict(_), .. } => ("forward", reason),
         _ => ("other", reason),
     };
-    let said = said.unwrap_or_else(|| format!("No acceptance checks for phase \"{from}\"."));
-    let data = json!({ "from": from, "to": to, "reason": said, "kind": kind });
+    let explanation = explanation.unwrap_or_else(|| format!("No acceptance checks for phase \"{from}\"."));
+    let data = json!({ "from": from, "to": to, "reason": explanation, "kind": kind });
     about.entry(Kind::Transition, from.as_str(), numbered(data, record))
 }
 

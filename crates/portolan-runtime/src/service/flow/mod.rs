@@ -450,11 +450,11 @@ fn report_tick(
         return Tick { advanced, from: from.to_owned(), to, reason, failing: Vec::new() };
     };
     let failing: Vec<CheckResult> = checks.iter().filter(|check| !check.held).cloned().collect();
-    let told = |check: &CheckResult| check.reason.clone().unwrap_or_else(|| format!("`{}` holds", check.id));
+    let reason_of = |check: &CheckResult| check.reason.clone().unwrap_or_else(|| format!("`{}` holds", check.id));
     let reason = if failing.is_empty() {
-        checks.last().map(told).unwrap_or_default()
+        checks.last().map(reason_of).unwrap_or_default()
     } else {
-        failing.iter().map(told).collect::<Vec<_>>().join("; ")
+        failing.iter().map(reason_of).collect::<Vec<_>>().join("; ")
     };
     Tick { advanced: failing.is_empty() && advanced, from: from.to_owned(), to, reason, failing }
 }

@@ -230,8 +230,8 @@ impl Flow<'_> {
     pub(super) async fn state(&self, held: &HeldRun) -> Result<FlowState, ServiceError> {
         let Carrier::Stored(id) = &held.carrier else { return self.idle().await };
         let records = self.service.records(&Address::Stored(id.clone())).await?;
-        let mut told = JournalSummary::of(&records);
-        self.used_by_guards(&mut told.bypasses, held.run.opening.description.as_deref(), &records)?;
+        let mut summary = JournalSummary::of(&records);
+        self.used_by_guards(&mut summary.bypasses, held.run.opening.description.as_deref(), &records)?;
         let run = &held.run;
         let mut claims: Map<String, Value> = run.root.data.iter().flat_map(|data| data.variables.clone()).collect();
         let number = |claims: &mut Map<String, Value>, name: &str| claims.remove(name).and_then(|value| value.as_u64());
@@ -239,9 +239,9 @@ impl Flow<'_> {
             Some(Value::String(text)) => Some(text),
             _ => None,
         };
-        let is_shown = |field: &str| told.has_left(field);
+        let is_shown = |field: &str| summary.has_left(field);
         let pr_claimed = claims.get("prNumber").cloned();
-        let pr_number = number(&mut claims, "prNumber").filter(|_| is_shown("pr") || told.verified_pull_request());
+        let pr_number = number(&mut claims, "prNumber").filter(|_| is_shown("pr") || summary.verified_pull_request());
         if let (None, Some(claimed)) = (pr_number, pr_claimed) {
             claims.insert("prNumber".to_owned(), claimed);
         }
@@ -271,9 +271,9 @@ impl Flow<'_> {
                 tokens_out: supervised.spent.tokens_out.sum,
                 ..metrics(&records, run.is_over(), self.service.options.clock.now())
             },
-            verified: told.verified,
-            acceptance_log: told.log,
-            bypasses: told.bypasses,
+            verified: summary.verified,
+            acceptance_log: summary.log,
+            bypasses: summary.bypasses,
             last_error: last_error(run),
             iterations: iterations(run),
             iteration_cap: caps.map(|phase| phase.cap).max().unwrap_or(0),
@@ -328,11 +328,11 @@ struct JournalSummary {
 
 impl JournalSummary {
     fn of(records: &[Record]) -> JournalSummary {
-        let mut told = JournalSummary::default();
+        let mut summary = JournalSummary::default();
         let mut run: Option<Run> = None;
         for record in records {
             if let Some(before) = &run {
-                told.take(before, record);
+                summary.take(before, record);
             }
             match &mut run {
                 Some(run) => record.changes.iter().for_each(|change| run.apply(change)),
@@ -340,11 +340,11 @@ impl JournalSummary {
             }
         }
         for known in run.iter().flat_map(|run| run.bypasses()) {
-            if let Some(told) = told.bypasses.iter_mut().find(|told| told.id == known.id) {
-                told.used = known.used;
+            if let Some(bypass) = summary.bypasses.iter_mut().find(|bypass| bypass.id == known.id) {
+                bypass.used = known.used;
             }
         }
-        told
+        summary
     }
 
     fn take(&mut self, before: &Run, record: &Record) {

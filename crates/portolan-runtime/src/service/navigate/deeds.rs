@@ -33,30 +33,30 @@ impl Service {
             return Err(ServiceError::refused("workflow_completed", message, "begin a new run for new work"));
         }
         let (path, frame) = focus(&held.run);
-        let asked = asked(&held.definition.workflow, &held.run, (&path, frame));
+        let open_question = asked(&held.definition.workflow, &held.run, (&path, frame));
         let revision = Some(frame.since);
         match act {
             Act::Begin | Act::Report(_) => unreachable!("these name their position themselves"),
             Act::Complete { step, report } => {
                 bounded(report.note.as_deref())?;
-                is_at_hand(held, frame, step, asked.as_ref())?;
+                is_at_hand(held, frame, step, open_question.as_ref())?;
                 is_offered(held, frame, &report.outcome)?;
                 self.may_be_checked(held, &path, report)?;
                 self.reported(held, path, (report, revision), caller)
             }
             Act::Answer { checkpoint, option, note, outputs } => {
                 bounded(note.as_deref())?;
-                let asked = is_asked(checkpoint, asked.as_ref())?;
+                let open_question = is_asked(checkpoint, open_question.as_ref())?;
                 let by_person = held.run.opening.rules.human == Human::Verified;
                 if by_person && matches!(caller.by, portolan_core::run::Actor::Agent(_)) {
-                    return Err(ask_the_person(asked));
+                    return Err(ask_the_person(open_question));
                 }
-                let outcome = chosen(asked, option.as_ref())?;
+                let outcome = chosen(open_question, option.as_ref())?;
                 let report = Report { outcome, note: note.clone(), outputs: outputs.clone() };
                 self.reported(held, path, (&report, revision), caller)
             }
             Act::Raise(question) => {
-                if asked.is_some() {
+                if open_question.is_some() {
                     let message = "a question is already open";
                     return Err(ServiceError::refused("checkpoint_open", message, "have it answered first"));
                 }

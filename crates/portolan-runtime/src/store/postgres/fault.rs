@@ -90,9 +90,9 @@ pub(super) fn is_of_schema(error: &Error) -> bool {
 
 fn of_database(address: &PostgresAddress, error: &Error) -> StoreError {
     let Some(code) = error.code() else { return of_connection(address, error) };
-    let said = error.as_db_error().map_or_else(|| error.to_string(), |error| error.message().to_owned());
+    let reason = error.as_db_error().map_or_else(|| error.to_string(), |error| error.message().to_owned());
     let unavailable =
-        |what: &str, remedy: &str| StoreError::Unavailable(format!("{what} ({}): {remedy}", plain_reason(&said)));
+        |what: &str, remedy: &str| StoreError::Unavailable(format!("{what} ({}): {remedy}", plain_reason(&reason)));
     match code {
         code if *code == SqlState::DISK_FULL => StoreError::Full,
         code if *code == SqlState::READ_ONLY_SQL_TRANSACTION => StoreError::Failed {
@@ -103,7 +103,7 @@ fn of_database(address: &PostgresAddress, error: &Error) -> StoreError {
         code if *code == SqlState::INVALID_PASSWORD => {
             unavailable(&format!("`{address}` refuses the password"), "correct it in the address, or set `PGPASSWORD`")
         }
-        code if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION && said.contains("no encryption") => {
+        code if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION && reason.contains("no encryption") => {
             unavailable(
                 &format!("`{address}` accepts encrypted connections only"),
                 "add `sslmode=require` to the address",

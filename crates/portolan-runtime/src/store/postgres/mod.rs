@@ -199,8 +199,8 @@ impl Store for PostgresStore {
         let term = self.term;
         Box::pin(async move {
             let jobs = self.work()?.jobs().clone();
-            let asked = (now.0, i64::try_from(limit).unwrap_or(i64::MAX));
-            let claimed = self.on_thread(move |shared| lease::claim(shared, asked, term, jobs)).await?;
+            let due = (now.0, i64::try_from(limit).unwrap_or(i64::MAX));
+            let claimed = self.on_thread(move |shared| lease::claim(shared, due, term, jobs)).await?;
             Ok(claimed.into_iter().map(|(id, held)| (id, Box::new(held) as Box<dyn Lease>)).collect())
         })
     }
@@ -213,8 +213,8 @@ impl Store for PostgresStore {
     fn changed<'a>(&'a self, mark: &'a mut Option<u64>) -> Reply<'a, ()> {
         Box::pin(async move {
             let mut news = self.work()?.news(&self.shared);
-            let seen = *mark;
-            let count = news.wait_for(|count| Some(*count) != seen).await.map_err(|_| ended())?;
+            let known = *mark;
+            let count = news.wait_for(|count| Some(*count) != known).await.map_err(|_| ended())?;
             *mark = Some(*count);
             Ok(())
         })

@@ -197,7 +197,7 @@ fn message(status: StatusCode, bytes: &[u8]) -> String {
     struct Fault {
         message: String,
     }
-    let told = nesting::read::<Fault>(bytes).map(|fault| fault.message);
-    let line = told.ok().and_then(|message| message.lines().next().map(str::to_owned));
+    let parsed = nesting::read::<Fault>(bytes).map(|fault| fault.message);
+    let line = parsed.ok().and_then(|message| message.lines().next().map(str::to_owned));
     line.unwrap_or_else(|| format!("status {status}"))
 }

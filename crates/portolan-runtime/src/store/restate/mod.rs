@@ -223,8 +223,8 @@ impl Store for RestateStore {
                 receiver
             };
             let mut news = self.news.get_or_init(watch).clone();
-            let seen = *mark;
-            let count = news.wait_for(|count| Some(*count) != seen).await.map_err(|_| ended())?;
+            let known = *mark;
+            let count = news.wait_for(|count| Some(*count) != known).await.map_err(|_| ended())?;
             *mark = Some(*count);
             Ok(())
         })

@@ -246,8 +246,8 @@ fn shown(output: Output, state: &FlowState) -> anyhow::Result<Exit> {
     rows.extend(state.claims.iter().map(|(name, value)| vec![format!("claimed {name}"), one_line(&value.to_string())]));
     rows.extend(state.bypasses.iter().map(|bypass| {
         let used = if bypass.used { ", used" } else { "" };
-        let told = format!("{} in {}{used}: {}", bypass.invariant, bypass.phase, one_line(&bypass.reason));
-        vec!["bypass".to_owned(), told]
+        let description = format!("{} in {}{used}: {}", bypass.invariant, bypass.phase, one_line(&bypass.reason));
+        vec!["bypass".to_owned(), description]
     }));
     rows.extend(state.last_error.iter().map(|error| vec!["not left because".to_owned(), one_line(error)]));
     output.line(table(&rows))?;

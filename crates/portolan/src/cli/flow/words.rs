@@ -6,11 +6,11 @@ use serde_json::Value;
 /// Words an event. A line of an unknown kind, or without a field of its kind, is shown as plain data.
 pub(super) fn words(line: &Line) -> String {
     let got_past = line.data.get("bypassedBy").is_some_and(|by| !by.is_null());
-    let told = Kind::of(&line.kind).and_then(|kind| match kind {
+    let text = Kind::of(&line.kind).and_then(|kind| match kind {
         Kind::AcceptancePassed if got_past => filled("{invariant} was bypassed: {reason}", &line.data),
         kind => filled(sentence(kind), &line.data),
     });
-    told.unwrap_or_else(|| plainly(&line.data))
+    text.unwrap_or_else(|| plainly(&line.data))
 }
 
 /// Returns the sentence of a kind. A name in braces is a field of its `data`.
@@ -59,20 +59,20 @@ fn sentence(kind: Kind) -> &'static str {
 /// Fills the fields of a sentence. Returns `None` if one is missing.
 fn filled(sentence: &str, data: &Value) -> Option<String> {
     let mut parts = sentence.split('{');
-    let mut told = parts.next()?.to_owned();
+    let mut text = parts.next()?.to_owned();
     for part in parts {
         let (name, after) = part.split_once('}')?;
-        told.push_str(&plain(data.get(name).filter(|value| !value.is_null())?));
-        told.push_str(after);
+        text.push_str(&plain(data.get(name).filter(|value| !value.is_null())?));
+        text.push_str(after);
     }
-    Some(told)
+    Some(text)
 }
 
 fn plainly(data: &Value) -> String {
     match data {
         Value::Object(members) => {
-            let told: Vec<String> = members.iter().map(|(name, value)| format!("{name}: {}", plain(value))).collect();
-            told.join(", ")
+            let texts: Vec<String> = members.iter().map(|(name, value)| format!("{name}: {}", plain(value))).collect();
+            texts.join(", ")
         }
         other => plain(other),
     }

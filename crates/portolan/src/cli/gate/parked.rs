@@ -46,13 +46,13 @@ pub(super) fn decide(token: &str, decision: ParkedDecision, yes: bool, common: &
         return Ok(Exit::Refused);
     }
     block_on(calls.decide(&call, decision, &caller))??;
-    let said = match decision {
+    let message = match decision {
         ParkedDecision::Allow => "allowed once: the client can make the call again",
         ParkedDecision::Refuse => "refused",
     };
     match output.is_json() {
         true => output.json(&json!({ "token": token, "decision": decision.word() }))?,
-        false => output.line(said)?,
+        false => output.line(message)?,
     }
     Ok(Exit::Done)
 }

@@ -80,14 +80,14 @@ pub(super) fn run(args: &MergeGate, common: &Common) -> anyhow::Result<Exit> {
             return Ok(Exit::Refused);
         }
     };
-    let told = match args.report {
+    let printed = match args.report {
         Some(Form::Md) => output.line(report::markdown(&ruled)),
         Some(Form::Sarif) => output.json(&report::sarif(&ruled)),
         None if output.is_json() => output.json(&report::json(&ruled)),
         None => text(output, &ruled),
     };
     // A reader that closed the pipe has read enough. The exit code still has the ruling.
-    told.or_else(|error| if is_broken_pipe(&error) { Ok(()) } else { Err(error) })?;
+    printed.or_else(|error| if is_broken_pipe(&error) { Ok(()) } else { Err(error) })?;
     Ok(match ruled.ruling.verdict {
         MergeVerdict::Pass => Exit::Done,
         MergeVerdict::HumanReview => Exit::HUMAN_REVIEW,
@@ -100,11 +100,11 @@ fn tell(output: Output, source: &Source, faults: &[Diagnostic]) {
     let message = "the merge policy of the base commit has faults";
     let help = "fix it there first: the policy of the branch is not used";
     if output.is_json() {
-        let told = faults
+        let texts = faults
             .iter()
             .map(|fault| format!("{}: {}", source.place(fault.span.map_or(0, |span| span.start)), fault.message));
-        let told: Vec<String> = told.collect();
-        return output.error("bad_policy", &format!("{message}: {}", told.join("; ")), help);
+        let texts: Vec<String> = texts.collect();
+        return output.error("bad_policy", &format!("{message}: {}", texts.join("; ")), help);
     }
     for fault in faults {
         output.remark(drawn(source, fault, output.has_error_colour()));

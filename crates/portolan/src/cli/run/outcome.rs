@@ -90,6 +90,8 @@ fn waiting(output: Output, told: &OutcomeReport<'_>, node: &str) -> anyhow::Resu
 
 /// Returns the width of the terminal, or 100 if it is unknown.
 pub(in crate::cli) fn width() -> usize {
-    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    said.or_else(|| terminal_size::terminal_size_of(std::io::stderr()).map(|size| usize::from(size.0.0))).unwrap_or(100)
+    let configured = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    configured
+        .or_else(|| terminal_size::terminal_size_of(std::io::stderr()).map(|size| usize::from(size.0.0)))
+        .unwrap_or(100)
 }

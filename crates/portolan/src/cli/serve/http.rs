@@ -241,8 +241,8 @@ fn print_address(
     if output.is_json() {
         let paths: Vec<String> = names.iter().map(|name| format!("{address}/{name}")).collect();
         let file = if matches!(admission.holders, Holders::Named(_)) { "tokensFile" } else { "tokenFile" };
-        let told = json!({ "address": address, "listening": bound, "toolsets": paths, file: admission.file });
-        output.json(&with_page(told, page))?;
+        let object = json!({ "address": address, "listening": bound, "toolsets": paths, file: admission.file });
+        output.json(&with_page(object, page))?;
     } else {
         output.line(&address)?;
         page.map_or(Ok(()), |page| output.line(page))?;

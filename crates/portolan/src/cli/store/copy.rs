@@ -86,16 +86,16 @@ fn report(output: Output, args: &Export, exported: &ExportResult) -> anyhow::Res
     }
     let number = |count: &u64, what: &str| counted(usize::try_from(*count).unwrap_or(usize::MAX), what);
     let (runs, records) = (number(runs, "run"), number(records, "record"));
-    let said = format!("exported {runs} with {records} and {}", number(definitions, "definition"));
+    let summary = format!("exported {runs} with {records} and {}", number(definitions, "definition"));
     match file {
-        Some(file) => output.line(one_line(&format!("{said} to `{file}`")))?,
-        None => output.remark(said),
+        Some(file) => output.line(one_line(&format!("{summary} to `{file}`")))?,
+        None => output.remark(summary),
     }
     remark_left_out(output, left_out, "left out");
     let sealed = left_out.sealed;
     if sealed > 0 && !args.skip_sealed {
-        let said = format!("{} sealed: `--skip-sealed` accepts that they are left out", are(sealed, "run"));
-        output.remark(said);
+        let message = format!("{} sealed: `--skip-sealed` accepts that they are left out", are(sealed, "run"));
+        output.remark(message);
     }
     Ok(())
 }

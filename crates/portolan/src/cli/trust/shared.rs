@@ -26,13 +26,13 @@ pub(super) fn may_share(trust: &Trust, files: &[PathBuf]) -> Result<(), ServiceE
 pub(super) fn accept(output: &Output, trust: &Trust, revoke: bool) -> anyhow::Result<Exit> {
     let address = one_line(address(trust)?);
     if revoke {
-        let said = match trust.refuse_shared().map_err(trust_error)? {
+        let message = match trust.refuse_shared().map_err(trust_error)? {
             true => "no longer counts for this project on this machine",
             false => "did not count for this project on this machine",
         };
         match output.is_json() {
             true => output.json(&json!({ "store": address, "accepted": false }))?,
-            false => output.line(format!("what is trusted in {address} {said}"))?,
+            false => output.line(format!("what is trusted in {address} {message}"))?,
         }
         return Ok(Exit::Done);
     }

@@ -97,21 +97,21 @@ impl IssuerKeys {
             id.is_none() || known.keys.iter().any(|key| key.common.key_id.as_deref() == id)
         };
         let is_old = || self.read.read().unwrap_or_else(PoisonError::into_inner).elapsed() >= LIFETIME;
-        let mut asked = match is_known() {
+        let mut last_request = match is_known() {
             true if !is_old() => return,
             // Old keys are used while another request reads them again.
             true => match self.asked.try_lock() {
-                Ok(asked) => asked,
+                Ok(last_request) => last_request,
                 Err(_being_read) => return,
             },
             false => self.asked.lock().await,
         };
-        if asked.elapsed() < INTERVAL || (is_known() && !is_old()) {
+        if last_request.elapsed() < INTERVAL || (is_known() && !is_old()) {
             return;
         }
         let fetched = fetched(&self.client, self.address.clone()).await;
         // Those that wait for it find that it was just asked for.
-        *asked = Instant::now();
+        *last_request = Instant::now();
         match fetched {
             Ok(keys) => {
                 *self.known.write().unwrap_or_else(PoisonError::into_inner) = keys;

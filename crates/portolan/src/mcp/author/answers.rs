@@ -27,11 +27,11 @@ pub(super) fn failed(error: Value, more: Map<String, Value>) -> CallToolResult {
 /// Returns a refused call.
 pub(super) fn refused(refused: &DefinitionError) -> CallToolResult {
     let error = &refused.error;
-    let mut told = error_of(error.code, &error.message, &error.help);
+    let mut object = error_of(error.code, &error.message, &error.help);
     if !refused.findings.is_empty() {
-        told["diagnostics"] = findings(&refused.findings);
+        object["diagnostics"] = findings(&refused.findings);
     }
-    failed(told, Map::new())
+    failed(object, Map::new())
 }
 
 pub(super) fn error_of(code: &str, message: &str, help: &str) -> Value {
@@ -45,7 +45,7 @@ pub(super) fn findings(findings: &Findings) -> Value {
 
 fn finding(source: &Source, fault: &Diagnostic) -> Value {
     let place = fault.span.map(|span| source.location(span.start));
-    let mut told = json!({
+    let mut object = json!({
         "code": fault.code,
         "severity": fault.severity,
         "message": fault.message,
@@ -53,10 +53,10 @@ fn finding(source: &Source, fault: &Diagnostic) -> Value {
         "file": fault.span.map_or(&*source.name, |span| source.file_at(span.start).0),
     });
     if let Some(place) = place {
-        told["line"] = json!(place.line);
-        told["column"] = json!(place.column);
+        object["line"] = json!(place.line);
+        object["column"] = json!(place.column);
     }
-    told
+    object
 }
 
 /// Returns the general help for a fault without its own.

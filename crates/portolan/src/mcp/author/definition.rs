@@ -81,7 +81,7 @@ impl View {
     }
 
     fn definition_json(&self, whole: &Whole, graphs: &[Graph]) -> Value {
-        let mut told = json!({
+        let mut object = json!({
             "file": &*whole.source.name,
             "format": whole.dialect.map(|dialect| dialect.name),
             "revision": whole.revision,
@@ -91,26 +91,26 @@ impl View {
         if self.has("kinds")
             && let Some(editing) = whole.dialect.and_then(|dialect| dialect.editing)
         {
-            told["kinds"] = editing.kinds.iter().map(kind).collect();
-            told["ownFields"] = editing.own.iter().filter(|known| known.path != SERVERS).map(field).collect();
+            object["kinds"] = editing.kinds.iter().map(kind).collect();
+            object["ownFields"] = editing.own.iter().filter(|known| known.path != SERVERS).map(field).collect();
         }
         if self.has("texts") {
             let file = |(name, text): (String, String)| json!({ "file": name, "text": text });
-            told["texts"] = whole.source.texts().into_iter().map(file).collect();
+            object["texts"] = whole.source.texts().into_iter().map(file).collect();
         }
         if self.has("diagnostics") {
-            told["diagnostics"] = answers::findings(&whole.findings());
+            object["diagnostics"] = answers::findings(&whole.findings());
         }
-        told
+        object
     }
 
     fn graph(&self, whole: &Whole, graph: &Graph) -> Value {
-        let mut told = json!({ "graph": graph.id.value });
+        let mut object = json!({ "graph": graph.id.value });
         let forms = whole.dialect.and_then(|dialect| Forms::of(dialect, &whole.source, graph));
         if self.has("fields") {
             let mut own = forms.as_ref().map(Forms::own).unwrap_or_default();
             own.shift_remove(SERVERS);
-            told["fields"] = Value::Object(own);
+            object["fields"] = Value::Object(own);
         }
         if self.has("nodes") {
             let told_of = |node: &Node| match forms.as_ref().and_then(|forms| forms.node(node)) {
@@ -119,51 +119,51 @@ impl View {
                 None => self.nodes.is_some().then(|| json!({ "id": node.id, "implied": true })),
             };
             let nodes = graph.nodes.iter().filter(|node| self.wants(node.id.as_str()));
-            told["nodes"] = nodes.filter_map(told_of).collect();
+            object["nodes"] = nodes.filter_map(told_of).collect();
         }
         if self.has("edges") {
             let edges = graph.edges.iter().zip(edge_names(graph));
             let edges =
                 edges.filter(|(edge, _)| [&edge.from, &edge.to].iter().any(|end| self.wants(end.value.as_str())));
-            told["edges"] = edges.map(|(edge, name)| edge_json(edge, &name)).collect();
+            object["edges"] = edges.map(|(edge, name)| edge_json(edge, &name)).collect();
         }
-        told
+        object
     }
 }
 
 fn edge_json(edge: &Edge, name: &str) -> Value {
-    let mut told = json!({ "edge": name });
+    let mut object = json!({ "edge": name });
     if let Trigger::When(guard) = &edge.on {
-        told["when"] = json!(guard.value.text());
+        object["when"] = json!(guard.value.text());
     }
     if let Some(label) = &edge.label {
-        told["label"] = json!(label);
+        object["label"] = json!(label);
     }
-    told
+    object
 }
 
 /// Returns a kind of node, without the parts of a form that are only for people.
 fn kind(form: &NodeForm) -> Value {
     let fields: Vec<Value> = form.fields.iter().map(field).collect();
-    let mut told = json!({ "kind": form.kind, "help": form.help, "fields": fields });
+    let mut object = json!({ "kind": form.kind, "help": form.help, "fields": fields });
     if form.outcomes {
-        told["outcomes"] = json!(true);
+        object["outcomes"] = json!(true);
     }
     if !form.addable {
-        told["addable"] = json!(false);
+        object["addable"] = json!(false);
     }
-    told
+    object
 }
 
 fn field(field: &FormField) -> Value {
-    let mut told = json!({ "field": field.path, "type": field.kind, "help": field.help });
+    let mut object = json!({ "field": field.path, "type": field.kind, "help": field.help });
     if !field.choices.is_empty() {
-        told["choices"] = json!(field.choices);
+        object["choices"] = json!(field.choices);
     }
     if field.required {
-        told["required"] = json!(true);
+        object["required"] = json!(true);
     }
-    told
+    object
 }
 
 pub(super) async fn edit(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
@@ -191,16 +191,16 @@ fn edit_result(edited: &EditResult, is_trial: bool) -> CallToolResult {
     if !edited.sound {
         message.push_str("; the definition has other faults, and cannot be run until they are fixed");
     }
-    let mut told = Map::new();
-    told.insert("written".to_owned(), json!(!is_trial && !edited.files.is_empty()));
-    told.insert("message".to_owned(), json!(message));
-    told.insert("revision".to_owned(), json!(edited.revision));
-    told.insert("nodes".to_owned(), json!(edited.nodes));
-    told.insert("difference".to_owned(), json!(difference(edited)));
+    let mut object = Map::new();
+    object.insert("written".to_owned(), json!(!is_trial && !edited.files.is_empty()));
+    object.insert("message".to_owned(), json!(message));
+    object.insert("revision".to_owned(), json!(edited.revision));
+    object.insert("nodes".to_owned(), json!(edited.nodes));
+    object.insert("difference".to_owned(), json!(difference(edited)));
     if !edited.findings.is_empty() {
-        told.insert("diagnostics".to_owned(), answers::findings(&edited.findings));
+        object.insert("diagnostics".to_owned(), answers::findings(&edited.findings));
     }
-    answers::done(Value::Object(told))
+    answers::done(Value::Object(object))
 }
 
 /// Returns the changes of an edit as a unified diff.

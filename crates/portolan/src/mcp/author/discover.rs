@@ -19,8 +19,8 @@ pub(super) async fn servers(server: &Server, arguments: Arguments) -> Result<Cal
     arguments.finish()?;
     let known = server.author.known(&server.service)?;
     let names: Vec<String> = known.servers.names().map(str::to_owned).collect();
-    let asked = each(&known, &names, |servers, name| async move { servers.about(&name).await }).await;
-    let items = names.iter().zip(asked).map(|(name, about)| match about {
+    let replies = each(&known, &names, |servers, name| async move { servers.about(&name).await }).await;
+    let items = names.iter().zip(replies).map(|(name, about)| match about {
         Ok(about) => introduced(name, about, &known),
         Err(error) => json!({ "name": name, "definedIn": known.defined_in(name), "error": error }),
     });
@@ -28,13 +28,13 @@ pub(super) async fn servers(server: &Server, arguments: Arguments) -> Result<Cal
 }
 
 fn introduced(name: &str, about: ServerAbout, known: &ServerList) -> Value {
-    let mut told = json!({ "name": name, "definedIn": known.defined_in(name) });
+    let mut object = json!({ "name": name, "definedIn": known.defined_in(name) });
     for (key, text) in [("title", about.title), ("instructions", about.instructions), ("version", about.version)] {
         if let Some(text) = text {
-            told[key] = json!(text);
+            object[key] = json!(text);
         }
     }
-    told
+    object
 }
 
 pub(super) async fn tools(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
@@ -45,9 +45,9 @@ pub(super) async fn tools(server: &Server, mut arguments: Arguments) -> Result<C
         Some(name) => vec![exists(&known, name)?.to_owned()],
         None => known.servers.names().map(str::to_owned).collect(),
     };
-    let asked = each(&known, &names, |servers, name| async move { servers.tools(&name).await }).await;
+    let replies = each(&known, &names, |servers, name| async move { servers.tools(&name).await }).await;
     let (mut items, mut errors) = (Vec::new(), Vec::new());
-    for (server, tools) in names.iter().zip(asked) {
+    for (server, tools) in names.iter().zip(replies) {
         match tools {
             Ok(tools) => items.extend(tools.iter().map(|tool| {
                 json!({ "name": tool.name, "description": tool.description.as_deref().unwrap_or_default(), "server": server })
@@ -61,11 +61,11 @@ pub(super) async fn tools(server: &Server, mut arguments: Arguments) -> Result<C
     if let (Some(_), Some(error)) = (&name, errors.first()) {
         return Ok(answers::failed(error.clone(), serde_json::Map::new()));
     }
-    let mut told = json!({ "items": items });
+    let mut object = json!({ "items": items });
     if !errors.is_empty() {
-        told["errors"] = json!(errors);
+        object["errors"] = json!(errors);
     }
-    Ok(answers::done(told))
+    Ok(answers::done(object))
 }
 
 pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
@@ -80,17 +80,17 @@ pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<Ca
         Err(error) => return Ok(answers::failed(failure(&error, &known.hidden), serde_json::Map::new())),
     };
     let tool = tools.iter().find(|tool| tool.name == wanted).ok_or_else(|| no_tool(&name, &wanted, &tools))?;
-    let mut told = json!({
+    let mut object = json!({
         "name": tool.name,
         "description": tool.description.as_deref().unwrap_or_default(),
         "inputSchema": tool.input_schema,
     });
     for (key, value) in [("outputSchema", &tool.output_schema), ("annotations", &tool.annotations)] {
         if let Some(value) = value {
-            told[key] = value.clone();
+            object[key] = value.clone();
         }
     }
-    Ok(answers::done(told))
+    Ok(answers::done(object))
 }
 
 /// Returns the name of an existing server.
@@ -114,11 +114,11 @@ fn no_tool(server: &str, wanted: &str, tools: &[Tool]) -> ServiceError {
 
 /// Returns why a server could not be asked, with its last output.
 pub(super) fn failure(error: &CallError, hidden: &Redaction) -> Value {
-    let mut told = answers::error_of(error.code, &hidden.text(&error.message), &hidden.text(&error.help));
+    let mut object = answers::error_of(error.code, &hidden.text(&error.message), &hidden.text(&error.help));
     if !error.stderr.is_empty() {
-        told["stderr"] = json!(hidden.text(error.stderr.trim_end()));
+        object["stderr"] = json!(hidden.text(error.stderr.trim_end()));
     }
-    told
+    object
 }
 
 /// Asks all servers in parallel. The answers are in the order of the names.
@@ -137,8 +137,8 @@ where
             Err(error) => answered.push(Some(Err(answers::error_of(error.code, &error.message, &error.help)))),
             Ok(()) => {
                 answered.push(None);
-                let asked = ask(Arc::clone(&known.servers), name.clone());
-                asking.spawn(async move { (nth, asked.await) });
+                let request = ask(Arc::clone(&known.servers), name.clone());
+                asking.spawn(async move { (nth, request.await) });
             }
         }
     }

@@ -18,14 +18,14 @@ pub(super) fn server(server: &Server, arguments: Arguments) -> Result<CallToolRe
     let face = present.face();
     let text = |key: &str| face.get(key).and_then(Value::as_str).map(str::to_owned);
     let name = text("name").unwrap_or_default();
-    let mut told = json!({ "name": name, "version": text("version").unwrap_or_default() });
-    told["title"] = json!(text("title").unwrap_or(name));
+    let mut object = json!({ "name": name, "version": text("version").unwrap_or_default() });
+    object["title"] = json!(text("title").unwrap_or(name));
     if let Some(instructions) = text("instructions").or_else(|| text("description")) {
-        told["instructions"] = json!(instructions);
+        object["instructions"] = json!(instructions);
     }
-    told["file"] = json!(server.author.file().to_string_lossy());
-    told["exists"] = json!(present.exists());
-    Ok(answers::done(told))
+    object["file"] = json!(server.author.file().to_string_lossy());
+    object["exists"] = json!(present.exists());
+    Ok(answers::done(object))
 }
 
 pub(super) fn list(server: &Server, arguments: Arguments) -> Result<CallToolResult, DefinitionError> {
@@ -97,12 +97,12 @@ fn change_result(written: &AppliedChange, done: &str) -> CallToolResult {
     if !written.sound {
         message.push_str("; the file has other faults, and is not served until they are fixed");
     }
-    let mut told = json!({ "success": true, "message": message });
+    let mut object = json!({ "success": true, "message": message });
     if let Some(revision) = &written.revision {
-        told[REVISION] = json!(revision);
+        object[REVISION] = json!(revision);
     }
     if !written.findings.is_empty() {
-        told["diagnostics"] = answers::findings(&written.findings);
+        object["diagnostics"] = answers::findings(&written.findings);
     }
-    answers::done(told)
+    answers::done(object)
 }

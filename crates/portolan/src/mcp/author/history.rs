@@ -46,14 +46,14 @@ impl History {
 
     /// Takes the members of an answer with the history.
     pub(super) fn take_members(&self) -> Map<String, Value> {
-        let told = std::mem::take(&mut *self.lock());
+        let entry = std::mem::take(&mut *self.lock());
         let mut members = Map::new();
-        members.insert("executionHistory".to_owned(), Value::Array(told.rows.into()));
-        if told.dropped > 0 {
-            members.insert("executionsLeftOut".to_owned(), json!(told.dropped));
+        members.insert("executionHistory".to_owned(), Value::Array(entry.rows.into()));
+        if entry.dropped > 0 {
+            members.insert("executionsLeftOut".to_owned(), json!(entry.dropped));
         }
         if self.0.logging {
-            members.insert("logging".to_owned(), Value::Array(told.lines.into()));
+            members.insert("logging".to_owned(), Value::Array(entry.lines.into()));
         }
         members
     }
@@ -83,20 +83,20 @@ impl History {
             "duration": took,
         });
         let fault = ended.fault.map(|fault| hidden.fault(fault));
-        let mut told = self.lock();
+        let mut entry = self.lock();
         if let Some(input) = ended.input {
-            row["input"] = told.shown(hidden.value(input));
+            row["input"] = entry.shown(hidden.value(input));
         }
-        row["output"] = told.shown(ended.output.map_or(Value::Null, |output| hidden.value(output)));
+        row["output"] = entry.shown(ended.output.map_or(Value::Null, |output| hidden.value(output)));
         if let Some(fault) = &fault {
             row["error"] = json!({ "code": fault.code, "message": fault.message, "detail": fault.detail });
         }
-        told.rows.push_back(row);
-        if told.rows.len() > MAX_ROWS {
-            told.rows.pop_front();
-            told.dropped += 1;
+        entry.rows.push_back(row);
+        if entry.rows.len() > MAX_ROWS {
+            entry.rows.pop_front();
+            entry.dropped += 1;
         }
-        drop(told);
+        drop(entry);
         if self.0.logging {
             match fault {
                 Some(fault) => self.line("error", &format!("{node} failed: {}", fault.message), None),
@@ -107,13 +107,13 @@ impl History {
 
     fn line(&self, level: &str, message: &str, arguments: Option<Value>) {
         let mut line = json!({ "level": level, "message": message, "timestamp": rfc3339(Clock::default().now()) });
-        let mut told = self.lock();
+        let mut entry = self.lock();
         if let Some(arguments) = arguments {
-            line["args"] = json!([told.shown(arguments)]);
+            line["args"] = json!([entry.shown(arguments)]);
         }
-        told.lines.push_back(line);
-        if told.lines.len() > MAX_LINES {
-            told.lines.pop_front();
+        entry.lines.push_back(line);
+        if entry.lines.len() > MAX_LINES {
+            entry.lines.pop_front();
         }
     }
 }

@@ -64,10 +64,10 @@ pub(super) async fn graph(
     let finished = server.service.drive(call, how).await.map_err(|error| masked(error, &hidden))?;
     Ok(match finished.outcome {
         Outcome::Done(output) => {
-            let mut told = Map::new();
-            told.insert("result".to_owned(), output.map_or(Value::Null, Arc::unwrap_or_clone));
-            told.extend(history.take_members());
-            answers::done(Value::Object(told))
+            let mut object = Map::new();
+            object.insert("result".to_owned(), output.map_or(Value::Null, Arc::unwrap_or_clone));
+            object.extend(history.take_members());
+            answers::done(Value::Object(object))
         }
         Outcome::Failed(fault) => answers::failed(failure(&hidden.fault(&fault)), history.take_members()),
         Outcome::Cancelled => answers::failed(
@@ -92,10 +92,10 @@ fn failure(fault: &Fault) -> Value {
         "" => "fix the arguments or the definition".to_owned(),
         node => format!("check `{node}` in `executionHistory`, and the results of the nodes before it"),
     };
-    let mut told = answers::error_of(&fault.code, &fault.message, &help);
-    told["node"] = json!(fault.node);
-    told["detail"] = json!(fault.detail);
-    told
+    let mut object = answers::error_of(&fault.code, &fault.message, &help);
+    object["node"] = json!(fault.node);
+    object["detail"] = json!(fault.detail);
+    object
 }
 
 /// Calls a tool of a server as a node would.
@@ -116,9 +116,9 @@ pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<Ca
         Ok(value) => value.and_then(|value| value.as_object().cloned()).unwrap_or_default(),
         Err(fault) => return Ok(answers::failed(evaluate_error(evaluate::failed_error(&fault)), Map::new())),
     };
-    let mut told = Map::new();
+    let mut object = Map::new();
     if used {
-        told.insert("evaluatedArgs".to_owned(), Value::Object(evaluated.clone()));
+        object.insert("evaluatedArgs".to_owned(), Value::Object(evaluated.clone()));
     }
     let timeout = Duration::from_millis(known.servers.timeout_ms(&name).unwrap_or(DEFAULT_CALL_TIMEOUT_MS));
     let began = Instant::now();
@@ -133,17 +133,17 @@ pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<Ca
     };
     let answer = known.servers.call(call).await;
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    told.insert("executionTime".to_owned(), json!(took));
+    object.insert("executionTime".to_owned(), json!(took));
     Ok(match answer {
-        Err(error) => answers::failed(discover::failure(&error, &known.hidden), told),
+        Err(error) => answers::failed(discover::failure(&error, &known.hidden), object),
         Ok(answer) => match output(&answer, Prefer::Structured) {
             Ok(output) => {
-                told.shift_insert(0, "output".to_owned(), output.unwrap_or(Value::Null));
-                answers::done(Value::Object(told))
+                object.shift_insert(0, "output".to_owned(), output.unwrap_or(Value::Null));
+                answers::done(Value::Object(object))
             }
             Err(error) => {
                 let help = format!("getMcpServerTool shows what `{tool}` takes");
-                answers::failed(answers::error_of(error.code, &known.hidden.text(&error.message), &help), told)
+                answers::failed(answers::error_of(error.code, &known.hidden.text(&error.message), &help), object)
             }
         },
     })
@@ -153,7 +153,7 @@ pub(super) async fn tool(server: &Server, mut arguments: Arguments) -> Result<Ca
 fn evaluate_error(error: Value) -> Value {
     let help = error["details"]["help"].as_str().unwrap_or("try the expression with testJSONata").to_owned();
     let code = error["details"]["code"].as_str().unwrap_or("expression-error").to_owned();
-    let mut told = answers::error_of(&code, error["message"].as_str().unwrap_or_default(), &help);
-    told["details"] = error["details"].clone();
-    told
+    let mut object = answers::error_of(&code, error["message"].as_str().unwrap_or_default(), &help);
+    object["details"] = error["details"].clone();
+    object
 }

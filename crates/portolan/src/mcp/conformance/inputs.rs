@@ -166,8 +166,8 @@ pub(super) fn prompt(request: &GetPromptRequestParams) -> Option<GetPromptRespon
         return None;
     }
     let Some(answer) = answer(request.input_responses.as_ref(), "user_context") else {
-        let asked = form("What context should the prompt use?", "context", "string");
-        return required(vec![("user_context", asked)], None).ok().map(Into::into);
+        let question = form("What context should the prompt use?", "context", "string");
+        return required(vec![("user_context", question)], None).ok().map(Into::into);
     };
     let text = format!("The context is {}", answer["content"]["context"].as_str().unwrap_or_default());
     Some(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())

@@ -94,13 +94,13 @@ impl Dialogs {
     /// Asks the user. Returns `None` if the user declines, or the question was answered elsewhere.
     async fn answer(&self, question: &Question) -> Result<Option<String>, String> {
         let request = ServerRequest::ElicitRequest(ElicitRequest::new(form(question)?));
-        let asked = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
-        let mut asked = asked.map_err(|error| error.to_string())?;
+        let dialog = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
+        let mut dialog = dialog.map_err(|error| error.to_string())?;
         let response = tokio::select! {
-            response = &mut asked.rx => response.map_err(|_gone| "it has disconnected".to_owned())?,
+            response = &mut dialog.rx => response.map_err(|_gone| "it has disconnected".to_owned())?,
             () = self.is_over(&question.token) => {
                 // A client that has left has no dialog to close.
-                let _gone = asked.cancel(Some("the question is no longer open".to_owned())).await;
+                let _gone = dialog.cancel(Some("the question is no longer open".to_owned())).await;
                 return Ok(None);
             }
         };
@@ -157,8 +157,8 @@ fn form(question: &Question) -> Result<ElicitRequestParams, String> {
 
 /// Removes duplicates: clients refuse a form with any.
 fn distinct(choices: &[String]) -> Vec<String> {
-    let mut seen = BTreeSet::new();
-    choices.iter().filter(|choice| seen.insert(*choice)).cloned().collect()
+    let mut known = BTreeSet::new();
+    choices.iter().filter(|choice| known.insert(*choice)).cloned().collect()
 }
 
 /// Returns the answer of a result, or `None` if the user gave none. A value other than text can only be a choice, and

@@ -53,8 +53,8 @@ impl QuestionWatch {
 
     /// Returns whether a question was open at the last check.
     pub(super) async fn was_open(&self, token: &str) -> bool {
-        let seen = self.seen.lock().await;
-        seen.open.as_ref().is_none_or(|open| open.iter().any(|question| question.token == token))
+        let last = self.seen.lock().await;
+        last.open.as_ref().is_none_or(|open| open.iter().any(|question| question.token == token))
     }
 
     /// Polls until the process ends.
@@ -74,9 +74,9 @@ impl QuestionWatch {
     }
 
     async fn look_once(&self) -> Result<(), ServiceError> {
-        let mut seen = self.seen.lock().await;
-        if seen.open.is_none() || seen.mark != Supervisor::of(&self.service).mark() {
-            self.read(&mut seen).await?;
+        let mut last = self.seen.lock().await;
+        if last.open.is_none() || last.mark != Supervisor::of(&self.service).mark() {
+            self.read(&mut last).await?;
         }
         Ok(())
     }

@@ -132,15 +132,15 @@ async fn next_step(mut call: OpenCall, context: &RequestContext<RoleServer>) -> 
     let is_stateless = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
     loop {
         let Some(questions) = &mut call.questions else { return Step::Done(call.running.await) };
-        let asked = tokio::select! {
+        let asked_questions = tokio::select! {
             biased;
             done = &mut call.running => return Step::Done(done),
-            Some(asked) = questions.recv() => asked,
+            Some(asked_questions) = questions.recv() => asked_questions,
         };
         if is_stateless {
-            return Step::Asked(call, asked);
+            return Step::Asked(call, asked_questions);
         }
-        let AskedQuestions { questions, answer } = asked;
+        let AskedQuestions { questions, answer } = asked_questions;
         let answers = tokio::select! {
             biased;
             done = &mut call.running => return Step::Done(done),

@@ -80,14 +80,14 @@ fn item(value: &Value) -> Option<ContentBlock> {
 
 /// Returns a value among content items: a text as it is, anything else as JSON.
 fn text(value: &Value) -> ContentBlock {
-    let said = match value {
+    let plain = match value {
         Value::String(text) => Some(text.as_str()),
         Value::Object(fields) if fields.get("type") == Some(&json!("text")) => {
             fields.get("text").and_then(Value::as_str)
         }
         _ => None,
     };
-    ContentBlock::text(said.map_or_else(|| value.to_string(), str::to_owned))
+    ContentBlock::text(plain.map_or_else(|| value.to_string(), str::to_owned))
 }
 
 /// Returns a failure as a result, so that the model reads it, never as an error of the protocol.
@@ -99,12 +99,12 @@ pub(super) fn failed(fault: &Fault, shape: &Shape) -> CallToolResult {
     }
 }
 
-fn failure(fault: &Fault, said: &str, shape: &Shape) -> CallToolResult {
+fn failure(fault: &Fault, description: &str, shape: &Shape) -> CallToolResult {
     let Fault { node, code, message, detail } = fault;
-    let said = if detail.is_empty() { said.to_owned() } else { format!("{said}\n\n{detail}") };
-    let mut result = CallToolResult::error(vec![ContentBlock::text(said)]);
-    let told = json!({ "code": code, "message": message, "node": node, "detail": detail });
-    let structured = json!({ "error": told });
+    let description = if detail.is_empty() { description.to_owned() } else { format!("{description}\n\n{detail}") };
+    let mut result = CallToolResult::error(vec![ContentBlock::text(description)]);
+    let error = json!({ "code": code, "message": message, "node": node, "detail": detail });
+    let structured = json!({ "error": error });
     // Some clients validate the structured content of an error, too, and would show their own error instead of this
     // one.
     let fits = match shape {
@@ -116,7 +116,7 @@ fn failure(fault: &Fault, said: &str, shape: &Shape) -> CallToolResult {
         result.structured_content = Some(structured);
     } else {
         let mut meta = MetaObject::new();
-        meta.insert(ERROR_META.to_owned(), told);
+        meta.insert(ERROR_META.to_owned(), error);
         result.meta = Some(meta);
     }
     result

@@ -103,22 +103,22 @@ async fn work(table: Weak<Table>, id: TaskId, running: Running, call: OwnedCall,
 /// Waits for the result of a call, which may ask the client's user in between. `None` if nobody waits for it.
 async fn result(table: &Weak<Table>, id: &TaskId, mut running: Running, mut call: OwnedCall) -> Option<TaskPayload> {
     loop {
-        let asked = match call.await {
+        let required = match call.await {
             Ok(CallToolResponse::Complete(result)) => {
                 return Some(TaskPayload::Completed { result: result_object(&result) });
             }
-            Ok(CallToolResponse::InputRequired(asked)) => asked,
+            Ok(CallToolResponse::InputRequired(required)) => required,
             Ok(_) => return Some(failed(&ErrorData::internal_error("the call has led to another task", None))),
             Err(error) => return Some(failed(&error)),
         };
-        running.request.input_responses = match asked.input_requests.filter(|questions| !questions.is_empty()) {
+        running.request.input_responses = match required.input_requests.filter(|questions| !questions.is_empty()) {
             Some(questions) => {
                 let answers = table.upgrade()?.ask(id, questions)?;
                 Some(answers.await.ok()?)
             }
             None => None,
         };
-        running.request.request_state = asked.request_state;
+        running.request.request_state = required.request_state;
         call = running.begin();
     }
 }

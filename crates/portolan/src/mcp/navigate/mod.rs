@@ -159,13 +159,17 @@ impl Server {
 /// Returns the question at which a call was refused. Its `state` identifies the run and its revision.
 fn question(refused: &ServiceError) -> Option<Question> {
     let view = refused.view.as_deref()?;
-    let asked = &view.situation.question.as_ref()?.asked;
+    let open_question = &view.situation.question.as_ref()?.asked;
     let named = |label: &str, description: Option<&str>| match description {
         Some(description) => format!("{label} ({description})"),
         None => label.to_owned(),
     };
-    let answers = asked.options.iter().map(|it| (it.id.clone(), named(&it.label, it.description.as_deref())));
-    let message = if asked.raised { format!("The agent asks: {}", asked.message) } else { asked.message.clone() };
+    let answers = open_question.options.iter().map(|it| (it.id.clone(), named(&it.label, it.description.as_deref())));
+    let message = if open_question.raised {
+        format!("The agent asks: {}", open_question.message)
+    } else {
+        open_question.message.clone()
+    };
     Some(Question { about: view.state.clone(), message, answers: answers.collect() })
 }
 

@@ -116,9 +116,9 @@ impl Project {
         }
         let mut text = "These questions wait for me. Show them to me, and do not answer them yourself:\n".to_owned();
         for PendingQuestion { view, .. } in waiting.iter().take(MOST_RUNS) {
-            let asked = headline(&view.situation).replace("\n\n", ": ").replace('\n', " ");
+            let question = headline(&view.situation).replace("\n\n", ": ").replace('\n', " ");
             let (run, command) = (&view.address, answer_command(view));
-            let _written = write!(text, "\n* `{run}`: {asked}\n  I answer with `{command}`.");
+            let _written = write!(text, "\n* `{run}`: {question}\n  I answer with `{command}`.");
         }
         if waiting.len() > MOST_RUNS {
             let _written = write!(text, "\n\nThere are {} more.", waiting.len() - MOST_RUNS);

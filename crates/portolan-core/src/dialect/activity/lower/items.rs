@@ -312,8 +312,8 @@ impl<'f> Lowering<'f, '_> {
         let auto = question.auto.as_ref();
         let fallback =
             auto.map(|auto| Fallback { option: Outcome::from(auto.option.value.as_str()), after_ms: auto.after_ms });
-        let asked = graph::Question { message: question.message.value.clone(), options, fallback, instance };
-        let kind = Kind::Checkpoint { escalation: None, question: Some(Box::new(asked)) };
+        let graph_question = graph::Question { message: question.message.value.clone(), options, fallback, instance };
+        let kind = Kind::Checkpoint { escalation: None, question: Some(Box::new(graph_question)) };
         let node = self.chain.add(&id, checkpoint.id.span, kind, Some(seat.seat(&checkpoint.id.value, None)));
         node.name = checkpoint.name.as_ref().map_or_else(|| checkpoint.id.value.clone(), |name| name.value.clone());
         node.brief.description = checkpoint.description.as_ref().map(|text| text.value.clone());

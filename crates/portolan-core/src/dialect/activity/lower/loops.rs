@@ -101,8 +101,8 @@ impl<'f> Lowering<'f, '_> {
         let node = self.chain.add(&id, span, kind, Some(seat.seat(&looping.id.value, None)));
         node.name = format!("Begin {}", name(looping));
         node.brief.description = looping.description.as_ref().map(|text| text.value.clone());
-        let told = format!("The loop `{}` follows, which need not be gone through.", name(looping));
-        node.brief.instructions = Some(told);
+        let instructions = format!("The loop `{}` follows, which need not be gone through.", name(looping));
+        node.brief.instructions = Some(instructions);
         Tail { from: id, span, on: Trigger::Outcome(spanned(SKIPPED)) }
     }
 
@@ -185,9 +185,9 @@ impl<'f> Lowering<'f, '_> {
             Body::Steps(ids) | Body::Activities(ids) => ids,
         };
         let whole = matches!(looping.body, Body::Activities(_));
-        let mut seen = BTreeSet::new();
+        let mut known_ids = BTreeSet::new();
         let distinct = ids.iter().filter(|id| {
-            let is_new = seen.insert(id.value.as_str());
+            let is_new = known_ids.insert(id.value.as_str());
             if !is_new {
                 self.named_twice(looping, id);
             }

@@ -40,8 +40,8 @@ pub(super) fn lower(source: &Source, tree: &Tree, strictness: Strictness) -> Fil
     let graph = file.and_then(|file| lower_file(source, &file, &mut faults));
     let mut faults = strictness.weigh(faults);
     // An activity inside loops is checked once for each of them.
-    let mut said = BTreeSet::new();
-    faults.retain(|fault| said.insert((fault.span, fault.code, fault.message.clone())));
+    let mut reported = BTreeSet::new();
+    faults.retain(|fault| reported.insert((fault.span, fault.code, fault.message.clone())));
     File::of(graph, faults)
 }
 
@@ -75,7 +75,7 @@ fn lower_file(source: &Source, file: &syntax::File, faults: &mut FaultList) -> O
     let first = file.initial_activity.as_ref().and_then(|initial| places.get(initial.value.as_str())).copied();
     let first = first.unwrap_or(0);
     unread.extend(file.unread.iter().map(|id| NodeId::from(id.as_str())));
-    let told = |(at, activity): (usize, &Activity)| texts::activity(file, activity, at == first);
+    let lowered = |(at, activity): (usize, &Activity)| texts::activity(file, activity, at == first);
     let described = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.value.clone());
     let mut variables = names.variables(file.variables.iter().map(variable).collect());
     keep(&mut variables, &chain.nodes, &file.modes);
@@ -87,7 +87,7 @@ fn lower_file(source: &Source, file: &syntax::File, faults: &mut FaultList) -> O
         unread,
         version: described(&file.version),
         variables,
-        activities: activities.iter().enumerate().map(told).collect(),
+        activities: activities.iter().enumerate().map(lowered).collect(),
         advised: true,
         ..Graph::new(id)
     };

@@ -16,10 +16,10 @@ pub(super) fn activity(file: &File, activity: &Activity, is_first: bool) -> grap
         |over: &ModeOverride| mode(over)?.activation_variable.as_ref().map(|variable| variable.value.clone());
     let in_modes = |texts: &dyn Fn(&ModeOverride) -> Vec<String>| -> Vec<ConditionalText> {
         let overrides = activity.mode_overrides.iter().filter_map(|over| Some((over, variable(over)?)));
-        let told = overrides.flat_map(|(over, variable)| {
+        let conditional_texts = overrides.flat_map(|(over, variable)| {
             texts(over).into_iter().map(move |text| ConditionalText { text, only_if: Some(variable.clone()) })
         });
-        told.collect()
+        conditional_texts.collect()
     };
     let for_leaders = if is_first { &file.rules.workflow[..] } else { &[] };
     let rules = for_leaders.iter().chain(&file.rules.activity).chain(&file.rules.universal).chain(&activity.rules);
@@ -76,8 +76,8 @@ pub(super) fn decisions(decisions: &[Decision]) -> Option<String> {
         let words: Vec<String> = decision.name.iter().chain(&decision.description).map(|it| it.value.clone()).collect();
         (!words.is_empty()).then(|| words.join(": "))
     };
-    let told: Vec<String> = decisions.iter().filter_map(about).collect();
-    (!told.is_empty()).then(|| told.join("\n"))
+    let descriptions: Vec<String> = decisions.iter().filter_map(about).collect();
+    (!descriptions.is_empty()).then(|| descriptions.join("\n"))
 }
 
 fn means(file: &File, activity: &Activity, is_first: bool) -> Vec<String> {

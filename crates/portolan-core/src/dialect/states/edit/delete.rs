@@ -39,9 +39,9 @@ struct Deletion<'d> {
 impl Deletion<'_> {
     /// Returns the target for edges to a deleted state, `null` for the end; `None` if it is ambiguous.
     fn onward(&self, id: &str) -> Option<Value> {
-        let (mut here, mut seen) = (id.to_owned(), BTreeSet::new());
+        let (mut here, mut visited) = (id.to_owned(), BTreeSet::new());
         while self.gone.contains(here.as_str()) {
-            if !seen.insert(here.clone()) {
+            if !visited.insert(here.clone()) {
                 return None;
             }
             if let Ok(Kind::Fork { join, .. }) = self.sheet.page.node(&here).map(|node| &node.kind) {

@@ -61,8 +61,8 @@ struct Deletion<'d> {
 impl Deletion<'_> {
     /// Returns the first remaining node after a deleted one.
     fn onward(&self, id: &str) -> Option<String> {
-        let (mut here, mut seen) = (id.to_owned(), BTreeSet::new());
-        while self.gone.contains(here.as_str()) && seen.insert(here.clone()) {
+        let (mut here, mut visited) = (id.to_owned(), BTreeSet::new());
+        while self.gone.contains(here.as_str()) && visited.insert(here.clone()) {
             here = way(self.sheet, self.sheet.page.node(&here).ok()?)?;
         }
         (!self.gone.contains(here.as_str())).then_some(here)

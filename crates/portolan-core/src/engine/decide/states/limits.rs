@@ -46,10 +46,10 @@ impl StateDecision<'_, '_> {
 
     /// Raises a limit by its original amount.
     pub(super) fn grant(&mut self, of: &str, of_run: bool, at: Option<FramePath>) {
-        let said = ModelStateChange::Granted { of: of.to_owned(), of_run };
+        let change = ModelStateChange::Granted { of: of.to_owned(), of_run };
         match at.or_else(|| of_run.then(FramePath::default)) {
-            Some(frame) => self.draft.emit(Change::Talked { frame, said }),
-            None => self.say(said),
+            Some(frame) => self.draft.emit(Change::Talked { frame, said: change }),
+            None => self.say(change),
         }
     }
 

@@ -102,8 +102,8 @@ impl StateDecision<'_, '_> {
             }
         };
         self.spend(Spend { model_calls: 1, ..Spend::of_answer(answer) });
-        let said = judge::read(answer, self.state);
-        self.say(ModelStateChange::Voted { vote, found: said });
+        let outcomes = judge::read(answer, self.state);
+        self.say(ModelStateChange::Voted { vote, found: outcomes });
         let ModelActivity::Judging { output, found, votes, .. } = &self.talk.doing else { return };
         let Some(votes) = votes.iter().cloned().collect::<Option<Vec<_>>>() else { return };
         let (output, mut all) = (output.clone(), found.clone());
@@ -148,8 +148,8 @@ impl StateDecision<'_, '_> {
         // An expression that names an unknown branch is an error. Only one that names none takes the default.
         let otherwise = state.way.is_none() || named.as_ref().is_none_or(Value::is_null);
         let Some(to) = by_name.or_else(|| exits.passed().filter(|_| otherwise)) else {
-            let said = named.map_or_else(|| "nothing".to_owned(), |named| named.to_string());
-            let message = format!("no transition of `{node}` matches: it chose {}", words::clipped(&said, 200));
+            let chosen = named.map_or_else(|| "nothing".to_owned(), |named| named.to_string());
+            let message = format!("no transition of `{node}` matches: it chose {}", words::clipped(&chosen, 200));
             return self.broke(self.fault("no-way-on", message, "add a branch of that name, or a `default`"));
         };
         let output =

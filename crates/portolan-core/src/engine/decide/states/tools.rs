@@ -21,7 +21,7 @@ const MAX_AT_ONCE: usize = 128;
 pub(in crate::engine::decide) fn tool_done(draft: &mut Draft<'_>, path: &FramePath, call: &str, done: &ToolCallResult) {
     let Some(mut working) = StateDecision::at(draft, path) else { return };
     let ModelActivity::Using { settled, .. } = &working.talk.doing else { return };
-    let known = asked_for(&working.talk).iter().any(|asked| asked.id == call);
+    let known = asked_for(&working.talk).iter().any(|tool_use| tool_use.id == call);
     if !known || settled.iter().any(|(id, _)| id == call) {
         return;
     }
@@ -56,8 +56,8 @@ pub(in crate::engine) fn asked_for(talk: &ModelState) -> &[ToolUse] {
 pub(super) fn calls(talk: &ModelState) -> Value {
     let used = talk.messages.iter().flat_map(|message| &message.tool_calls);
     let result = |id: &str| {
-        let told = talk.messages.iter().find(|message| message.tool_call_id.as_deref() == Some(id))?;
-        told.content.as_deref().map(|text| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
+        let result_message = talk.messages.iter().find(|message| message.tool_call_id.as_deref() == Some(id))?;
+        result_message.content.as_deref().map(|text| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))
     };
     let call = |call: &ToolUse| {
         let arguments = match &call.arguments {
@@ -72,8 +72,8 @@ pub(super) fn calls(talk: &ModelState) -> Value {
 impl<'w> StateDecision<'_, 'w> {
     /// Returns the result of a tool call, marked if the definition stops the run after the tool.
     fn stopping(&self, call: &str, done: ToolCallResult) -> ToolCallResult {
-        let asked = asked_for(&self.talk).iter().find(|asked| asked.id == call);
-        let Some(tool) = asked.and_then(|asked| self.tool_of(asked)) else { return done };
+        let tool_use = asked_for(&self.talk).iter().find(|tool_use| tool_use.id == call);
+        let Some(tool) = tool_use.and_then(|tool_use| self.tool_of(tool_use)) else { return done };
         match done {
             ToolCallResult::Output(output) if self.state.breaking.iter().any(|name| name.value == tool) => {
                 ToolCallResult::Breaks(output)
@@ -109,8 +109,8 @@ impl<'w> StateDecision<'_, 'w> {
         }
         let ModelActivity::Using { settled, .. } = &self.talk.doing else { return };
         let is_open = |call: &ToolUse| !settled.iter().any(|(id, _)| *id == call.id);
-        let asked = (0..).zip(asked_for(&self.talk)).filter(|(_, call)| is_open(call));
-        let open: Vec<(u32, ToolUse)> = asked.map(|(nth, call)| (nth, call.clone())).collect();
+        let open_calls = (0..).zip(asked_for(&self.talk)).filter(|(_, call)| is_open(call));
+        let open: Vec<(u32, ToolUse)> = open_calls.map(|(nth, call)| (nth, call.clone())).collect();
         self.spend(Spend { tool_calls: open.len() as u64, ..Spend::default() });
         for (nth, call) in open {
             self.begin_workflow(nth, &call);
@@ -216,8 +216,8 @@ impl<'w> StateDecision<'_, 'w> {
                 Some(ToolCallResult::Failed(why)) => format!("Error: {why}"),
                 Some(ToolCallResult::Breaks(_) | ToolCallResult::Waits(_)) | None => continue,
             };
-            let told = Message::of_tool(&call.id, words::clipped(&text, words::MAX_TOOL_TEXT));
-            self.say(ModelStateChange::Message(Arc::new(told)));
+            let message = Message::of_tool(&call.id, words::clipped(&text, words::MAX_TOOL_TEXT));
+            self.say(ModelStateChange::Message(Arc::new(message)));
         }
         self.ask();
     }

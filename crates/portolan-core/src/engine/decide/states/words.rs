@@ -115,14 +115,14 @@ fn described<'s>(state: &'s State, found: &KeyResultOutcome) -> &'s str {
 /// Returns the unmet key results as text for people.
 pub(super) fn lacks(state: &State, found: &[KeyResultOutcome]) -> String {
     let unmet = found.iter().filter(|found| !found.met);
-    let told: Vec<String> = unmet
+    let descriptions: Vec<String> = unmet
         .map(|found| match found.reason.is_empty() {
             true => format!("`{}`", found.name),
             false => format!("`{}` ({})", found.name, clipped(&found.reason, 300)),
         })
         .collect();
-    if told.is_empty() && state.key_results.iter().any(|result| matches!(result.by, KeyResultCheck::Judge)) {
+    if descriptions.is_empty() && state.key_results.iter().any(|result| matches!(result.by, KeyResultCheck::Judge)) {
         return "the judged key results".to_owned();
     }
-    told.join(", ")
+    descriptions.join(", ")
 }
