@@ -84,7 +84,7 @@ async fn usage_of_any_machine_counts_on_all_of_them_once() {
         assert_eq!(here.turns(&store).await, (Some(4), 10));
         assert_eq!(there.turns(&store).await, (Some(4), 10));
     }
-    there.uses("b", 5).await;
+    there.uses("a", 5).await;
     here.uses("a", 1).await;
     assert_eq!(there.turns(&store).await, (Some(9), 10), "what is not sent yet is known only where it was reported");
     assert_eq!(here.turns(&store).await, (Some(10), 10));
@@ -94,7 +94,7 @@ async fn usage_of_any_machine_counts_on_all_of_them_once() {
     let sessions = there.log(&store).standings(None).await.expect("the store answers");
     assert_eq!(
         sessions.iter().map(|one| (one.window.as_str(), one.used)).collect::<Vec<_>>(),
-        [("session:b", Some(5))]
+        [("session:a", Some(5))]
     );
 }
 
