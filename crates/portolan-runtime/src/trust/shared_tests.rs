@@ -221,4 +221,5 @@ fn a_store_that_cannot_be_asked_trusts_nothing() {
     assert!(machine.trusts(&tests), "its own record needs no store");
     let share = machine.trust().share(entry("make"), "ann").expect_err("nobody answers");
     assert_eq!(share.code(), "trust_unasked");
+    assert!(machine.trust().list_stores().1.is_empty(), "nothing was shared");
 }
