@@ -27,9 +27,9 @@ const RUNTIME: &[&str] = &[
     "project_folder",
     "keys",
     "pins",
-    "trust",
     "audit",
     "store",
+    "trust",
     // Definitions, and where their runs live.
     "attachments",
     "proof",

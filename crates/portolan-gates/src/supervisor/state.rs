@@ -91,11 +91,10 @@ impl SupervisorState {
     }
 
     /// Returns the state with the usage and the raised limits that all machines of the project reported, where they are
-    /// more than this machine knows. A session is that of one machine.
+    /// more than this machine knows. Sessions are not among them.
     pub fn with_shared(&self, shared: &SupervisorState) -> SupervisorState {
         let mut all = self.clone();
-        let prefix = format!("{}:", Scope::Session.name());
-        for (window, spent) in shared.spent.iter().filter(|(window, _)| !window.starts_with(&prefix)) {
+        for (window, spent) in &shared.spent {
             all.spent.entry(window.clone()).or_default().raise_to(spent);
         }
         for (window, cap) in &shared.raised {

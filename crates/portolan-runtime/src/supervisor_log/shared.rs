@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use portolan_core::value::Timestamp;
 use portolan_gates::log_line::LogLine;
-use portolan_gates::supervisor::{SupervisorState, Usage};
+use portolan_gates::supervisor::{Scope, SupervisorState, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -170,16 +170,18 @@ impl Mark {
     }
 }
 
-/// Checks whether budgets depend on a line of the log.
+/// Checks whether budgets of other machines depend on a line of the log. A session is that of its machine.
 fn counts(line: &Line) -> bool {
     match &line.kind {
         kind if *kind == Kind::UsageRecorded.name() => true,
-        kind if *kind == Kind::Bypass.name() => line.data.get("budget").is_some(),
+        kind if *kind == Kind::Bypass.name() => {
+            line.data.get("budget").is_some_and(|budget| budget["scope"] != Scope::Session.name())
+        }
         _ => false,
     }
 }
 
-/// Returns the entry of a line. `None` if no store would accept it, which no task of a usual name causes.
+/// Returns the entry of a line, without its session. `None` if no store would accept it, which no task of a usual name causes.
 fn entry(line: &Line) -> Option<SharedEntry> {
     let data = match line.data.get("budget") {
         Some(budget) => json!({ "stage": line.data.get("stage"), "by": line.data.get("by"), "budget": budget }),

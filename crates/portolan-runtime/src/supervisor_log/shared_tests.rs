@@ -46,7 +46,8 @@ impl Machine {
     }
 
     async fn raises(&self, window: &str, cap: u64) {
-        let budget = json!({ "scope": "task", "unit": "turns", "window": window, "cap": cap });
+        let (scope, _) = window.split_once(':').expect("a window");
+        let budget = json!({ "scope": scope, "unit": "turns", "window": window, "cap": cap });
         let data = json!({ "stage": "recorded", "invariant": "I-15", "by": "ann", "budget": budget });
         let entry = LogEntry::of(Kind::Bypass, data);
         let log = SupervisorLog::of(self.project.path(), &self.clock);
@@ -70,8 +71,8 @@ fn shared_store() -> MemoryStore {
 }
 
 fn gone() -> Arc<dyn Store> {
-    let address = StoreAt::Restate("restate://127.0.0.1:1/shop".parse().expect("an address"));
-    address.open(Path::new("/nowhere"), "/nowhere".into())
+    let address = "postgres://ann@127.0.0.1:1/runs".parse().expect("an address");
+    StoreAt::Postgres(Box::new(address)).open(Path::new("/nowhere"), "/nowhere".into())
 }
 
 #[tokio::test]
@@ -84,17 +85,16 @@ async fn usage_of_any_machine_counts_on_all_of_them_once() {
         assert_eq!(here.turns(&store).await, (Some(4), 10));
         assert_eq!(there.turns(&store).await, (Some(4), 10));
     }
-    there.uses("b", 5).await;
+    there.uses("a", 5).await;
     here.uses("a", 1).await;
     assert_eq!(there.turns(&store).await, (Some(9), 10), "what is not sent yet is known only where it was reported");
     assert_eq!(here.turns(&store).await, (Some(10), 10));
     let halted = there.may_work(&store).await.expect_err("it is used up");
     assert_eq!(halted, "halted: budget halt: 10 of 10 turns are used in `task:t`");
-    // A session is that of its machine.
     let sessions = there.log(&store).standings(None).await.expect("the store answers");
     assert_eq!(
         sessions.iter().map(|one| (one.window.as_str(), one.used)).collect::<Vec<_>>(),
-        [("session:b", Some(5))]
+        [("session:a", Some(5))]
     );
 }
 
@@ -110,6 +110,16 @@ async fn a_raise_counts_on_all_machines() {
     assert_eq!(there.turns(&store).await, (Some(12), 20));
     there.raises("task:other", 99).await;
     assert_eq!(there.turns(&store).await, (Some(12), 20));
+    // A session is that of its machine.
+    there.uses("a", 1).await;
+    here.raises("session:a", 500).await;
+    assert_eq!(here.turns(&store).await, (Some(12), 20));
+    let caps = async |machine: &Machine| {
+        let standings = machine.log(&store).standings(None).await.expect("the store answers");
+        standings.into_iter().map(|one| (one.used, one.cap)).collect::<Vec<_>>()
+    };
+    assert_eq!(caps(&there).await, [(Some(1), 100)]);
+    assert_eq!(caps(&here).await, [(Some(12), 500)]);
 }
 
 #[tokio::test]
@@ -121,7 +131,9 @@ async fn what_is_reported_while_the_store_is_away_is_sent_later_and_counts_once(
     here.uses("a", 4).await;
     let away = here.may_work(&*gone()).await.expect_err("nobody answers");
     assert!(
-        away.starts_with("budgets_unverified: the budgets that are shared in `restate://127.0.0.1:1/shop`"),
+        away.starts_with(
+            "budgets_unverified: the budgets that are shared in `postgres://127.0.0.1:1/runs?schema=portolan`"
+        ),
         "{away}"
     );
     // The state beside the log is of the store that is away now, and is made anew.

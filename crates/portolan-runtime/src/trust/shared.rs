@@ -122,9 +122,9 @@ impl Trust {
         let decision = SharedDecision::of(&entry, by, true);
         let path = self.given(shared, &entry.commands);
         let key = entry.key();
-        // First here, where it does not count before the store has it.
-        shared.write(&path, &GivenTrust { store: shared.address.clone(), entry })?;
+        // First in the store, so that this machine lists nothing as shared that is not.
         shared.append(&decision)?;
+        shared.write(&path, &GivenTrust { store: shared.address.clone(), entry })?;
         self.revoke(&key)?;
         Ok(())
     }

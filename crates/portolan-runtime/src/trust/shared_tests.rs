@@ -206,8 +206,8 @@ fn a_store_of_one_machine_shares_nothing() {
 
 #[test]
 fn a_store_that_cannot_be_asked_trusts_nothing() {
-    let gone: Arc<dyn Store> = Arc::new(crate::store::RestateStore::at(
-        "restate://127.0.0.1:1/shop".parse().expect("an address"),
+    let gone: Arc<dyn Store> = Arc::new(crate::store::PostgresStore::at(
+        "postgres://ann@127.0.0.1:1/runs".parse().expect("an address"),
         crate::store::Keyring::in_folder(Path::new("/nowhere")),
     ));
     let machine = Machine::of(&gone);
@@ -216,9 +216,10 @@ fn a_store_that_cannot_be_asked_trusts_nothing() {
     machine.trust().accept_shared(Timestamp(1)).expect("it is recorded");
     let error = machine.trust().is_trusted(&tests.commands).expect_err("nobody answers");
     assert_eq!(error.code(), "trust_unasked");
-    assert!(error.message.contains("`restate://127.0.0.1:1/shop`"), "{error}");
+    assert!(error.message.contains("`postgres://127.0.0.1:1/runs?schema=portolan`"), "{error}");
     machine.trust().record(tests.clone()).expect("it is recorded");
     assert!(machine.trusts(&tests), "its own record needs no store");
     let share = machine.trust().share(entry("make"), "ann").expect_err("nobody answers");
     assert_eq!(share.code(), "trust_unasked");
+    assert!(machine.trust().list_stores().1.is_empty(), "nothing was shared");
 }

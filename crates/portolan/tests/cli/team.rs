@@ -62,16 +62,20 @@ impl Machine {
         self.project.output_text(&self.command(line).output().expect("the binary starts"))
     }
 
-    /// Begins a run as an agent of this machine would, and reports its first work.
-    fn begins(&self) -> String {
+    /// Returns the service that an agent of this machine calls.
+    pub(crate) fn service(&self) -> Service {
         let store = match PostgresAddress::is_meant(&self.store) {
             true => StoreAt::Postgres(Box::new(self.store.parse().expect("an address"))),
             false => StoreAt::Restate(self.store.parse().expect("an address")),
         };
         let options = Options { store, trust: Some(self.project.person()), ..Options::of(self.project.path()) };
-        let service = Service::new(options).expect("a service");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(async {
+        Service::new(options).expect("a service")
+    }
+
+    /// Begins a run as an agent of this machine would, and reports its first work.
+    fn begins(&self) -> String {
+        let service = self.service();
+        block_on(async {
             let me = Caller::agent("tester");
             let open = Open {
                 workflow: Some("small".to_owned()),
@@ -84,6 +88,10 @@ impl Machine {
             view.address.to_string()
         })
     }
+}
+
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(future)
 }
 
 #[test]
