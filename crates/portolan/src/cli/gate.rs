@@ -293,7 +293,7 @@ fn log(args: &Log, common: &Common) -> anyhow::Result<Exit> {
     for (line, whole) in table.trim_end().lines().zip(&whole) {
         output.line(line)?;
         for (name, text) in whole {
-            output.line(&format!("    {name}: {}", safe(text)))?;
+            output.line(format!("    {name}: {}", safe(text)))?;
         }
     }
     Ok(Exit::Done)
