@@ -77,12 +77,17 @@ pub(crate) fn above() -> Vec<Process> {
 
 /// Returns this process.
 pub(crate) fn itself() -> Option<Process> {
-    lineage::ancestors()?.into_iter().next().map(|seen| seen.process)
+    lineage::ancestors()?.into_iter().next().map(|ancestor| ancestor.process)
 }
 
 /// Shells, and programs that open terminals, have no hooks.
 fn possible(chain: Vec<ProcessIdentity>) -> Vec<Process> {
-    chain.into_iter().skip(1).filter(|seen| !seen.is_shell() && !seen.is_no_host()).map(|seen| seen.process).collect()
+    chain
+        .into_iter()
+        .skip(1)
+        .filter(|ancestor| !ancestor.is_shell() && !ancestor.is_no_host())
+        .map(|ancestor| ancestor.process)
+        .collect()
 }
 
 /// Records that a run binds the agents of these processes, if they are hosts.

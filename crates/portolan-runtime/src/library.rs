@@ -166,7 +166,7 @@ impl Library {
     fn current<T>(&self, known: &Known<T>, id: &str) -> Option<Arc<T>> {
         // The lock is released before any file is accessed.
         let known = lock(known).get(id).cloned();
-        known.filter(|(_, seen)| seen.is_current(self)).map(|(made, _)| made)
+        known.filter(|(_, lookups)| lookups.is_current(self)).map(|(made, _)| made)
     }
 
     /// Reads the workflow called `id` and what it runs, and checks it.
@@ -183,9 +183,9 @@ impl Library {
     }
 
     /// Looks up a source, and notes the lookup.
-    fn note(&self, seen: &mut Lookups, lookup: Lookup) -> Result<(Source, Origin), ServiceError> {
+    fn note(&self, lookups: &mut Lookups, lookup: Lookup) -> Result<(Source, Origin), ServiceError> {
         let found = self.look_up(&lookup);
-        seen.note(lookup, found.as_ref().ok().map(|(source, _)| source.clone()));
+        lookups.note(lookup, found.as_ref().ok().map(|(source, _)| source.clone()));
         found
     }
 

@@ -64,14 +64,14 @@ pub struct ReplayResult {
 }
 
 /// Replays the events of a run with this definition, until the engine refuses one. Performs no effects.
-pub fn replay(workflow: &Workflow, told: &Counterexample) -> ReplayResult {
+pub fn replay(workflow: &Workflow, counterexample: &Counterexample) -> ReplayResult {
     let mut replayed = ReplayResult { lines: Vec::new(), at: Vec::new(), is_over: false, refused: None };
-    let changes = match open(workflow, &told.opening) {
+    let changes = match open(workflow, &counterexample.opening) {
         Ok(changes) => changes,
         Err(rejection) => return ReplayResult { refused: Some(rejection), ..replayed },
     };
     let Some(mut run) = Run::fold(&changes) else { return replayed };
-    for event in &told.events {
+    for event in &counterexample.events {
         match decide(workflow, &run, event) {
             Ok(changes) => {
                 changes.iter().for_each(|change| run.apply(change));

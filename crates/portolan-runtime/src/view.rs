@@ -62,14 +62,16 @@ impl Claim {
 impl Claim {
     /// Returns why the claim was not accepted. `None` if it was.
     pub fn refused(&self) -> Option<String> {
-        let named = |asked: bool| {
-            let open = self.checks.iter().filter(|check| !check.held && check.asked == asked);
+        let named = |by_person: bool| {
+            let open = self.checks.iter().filter(|check| !check.held && check.asked == by_person);
             open.map(|check| format!("`{}`", check.id)).collect::<Vec<_>>().join(" and ")
         };
-        let (step, reported, failed, asked) = (&self.step, &self.reported, named(false), named(true));
-        match (failed.is_empty(), asked.is_empty()) {
+        let (step, reported, failed, undecided) = (&self.step, &self.reported, named(false), named(true));
+        match (failed.is_empty(), undecided.is_empty()) {
             (true, true) => None,
-            (true, false) => Some(format!("`{step}` was reported {reported}; a person decides whether {asked} holds.")),
+            (true, false) => {
+                Some(format!("`{step}` was reported {reported}; a person decides whether {undecided} holds."))
+            }
             (false, _) => Some(format!(
                 "Refused: `{step}` was reported {reported}, but {failed} did not hold, so it counts as failed."
             )),

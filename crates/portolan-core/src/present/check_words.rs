@@ -30,9 +30,9 @@ const MOST: usize = 24;
 
 /// Describes the same in sentences for screen readers: which steps are checked and by what, and which are believed.
 pub(super) fn sentences(flow: &Flow) -> Option<String> {
-    let of = |wanted: Verification, told: &dyn Fn(&Node) -> String| {
+    let of = |wanted: Verification, describe: &dyn Fn(&Node) -> String| {
         let nodes = flow.steps.values().map(|step| &step.node);
-        let named: Vec<String> = nodes.filter(|node| node.verification() == Some(wanted)).map(told).collect();
+        let named: Vec<String> = nodes.filter(|node| node.verification() == Some(wanted)).map(describe).collect();
         (!named.is_empty()).then(|| listed(&named))
     };
     let checked = of(Verification::Checked, &|node| format!("{} by {}", label(node), names(&node.checks())));

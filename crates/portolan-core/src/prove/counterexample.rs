@@ -271,12 +271,12 @@ impl Story<'_> {
     }
 
     /// Replays the path in the engine; `None` if it does not follow.
-    fn played(&self, steps: &[&Step], given: &StepValues, told: &mut Counterexample) -> Option<Run> {
-        let mut run = Run::fold(&open(self.workflow, &told.opening).ok()?)?;
+    fn played(&self, steps: &[&Step], given: &StepValues, counterexample: &mut Counterexample) -> Option<Run> {
+        let mut run = Run::fold(&open(self.workflow, &counterexample.opening).ok()?)?;
         for (at, step) in steps.iter().enumerate() {
             let given = given.get(&(at + 1));
-            told.lines.push(Line { node: step.node.clone(), what: words(step, given) });
-            told.events.extend(self.performed(&mut run, step, given)?);
+            counterexample.lines.push(Line { node: step.node.clone(), what: words(step, given) });
+            counterexample.events.extend(self.performed(&mut run, step, given)?);
         }
         Some(run)
     }

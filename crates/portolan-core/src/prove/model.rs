@@ -149,20 +149,20 @@ impl Model {
     }
 
     /// Collects the reads of a node.
-    fn read_at(&self, seen: &Variables<'_>, step: &Step) -> Site {
+    fn read_at(&self, variables: &Variables<'_>, step: &Step) -> Site {
         let mut site = Site::default();
         match &step.node.kind {
-            Kind::Switch => step.exits.guards.iter().for_each(|(guard, _)| self.asked(seen, guard, &mut site)),
+            Kind::Switch => step.exits.guards.iter().for_each(|(guard, _)| self.asked(variables, guard, &mut site)),
             Kind::Loop(looping) => match &looping.kind {
-                LoopKind::ForEach { over, .. } => site.settles = self.array(seen, over).unwrap_or(0),
-                LoopKind::While(condition) => self.asked(seen, condition, &mut site),
+                LoopKind::ForEach { over, .. } => site.settles = self.array(variables, over).unwrap_or(0),
+                LoopKind::While(condition) => self.asked(variables, condition, &mut site),
                 LoopKind::DoWhile(_) => {}
             },
             Kind::Repeat { of } => {
-                if let Kind::Loop(looping) = &seen.flow.step(&of.value).node.kind {
-                    looping.stop.iter().for_each(|stop| self.asked(seen, stop, &mut site));
+                if let Kind::Loop(looping) = &variables.flow.step(&of.value).node.kind {
+                    looping.stop.iter().for_each(|stop| self.asked(variables, stop, &mut site));
                     if !matches!(looping.kind, LoopKind::ForEach { .. }) {
-                        self.asked(seen, looping.condition(), &mut site);
+                        self.asked(variables, looping.condition(), &mut site);
                     }
                 }
             }
@@ -179,8 +179,8 @@ impl Model {
     }
 
     /// Adds a condition to a node unless it is free.
-    fn asked(&self, seen: &Variables<'_>, expr: &Expr, site: &mut Site) {
-        let Some(names) = self.known(seen, expr) else { return };
+    fn asked(&self, variables: &Variables<'_>, expr: &Expr, site: &mut Site) {
+        let Some(names) = self.known(variables, expr) else { return };
         site.reads |= names;
         match Sorted::of(expr, &self.names) {
             Some(sorted) => site.asks.push(sorted),
@@ -194,30 +194,32 @@ impl Model {
     }
 
     /// Returns the names that a condition reads if all of them are tracked or certainly have no value.
-    fn known(&self, seen: &Variables<'_>, expr: &Expr) -> Option<Names> {
+    fn known(&self, variables: &Variables<'_>, expr: &Expr) -> Option<Names> {
         if expr.is_constant() {
             return Some(0);
         }
         let names = condition_names(expr)?;
-        let is_known = |name: &&str| match seen.has(name) {
+        let is_known = |name: &&str| match variables.has(name) {
             // The output of a node hides a variable of its name.
-            true => self.names.contains_key(*name) && !(seen.flow.records && seen.flow.steps.contains_key(*name)),
-            false => !seen.flow.records,
+            true => {
+                self.names.contains_key(*name) && !(variables.flow.records && variables.flow.steps.contains_key(*name))
+            }
+            false => !variables.flow.records,
         };
         names.iter().all(is_known).then(|| self.bits(names.into_iter()))
     }
 
     /// Returns the variable over whose items a loop iterates, if it is tracked.
-    fn array(&self, seen: &Variables<'_>, over: &Expr) -> Option<Names> {
+    fn array(&self, variables: &Variables<'_>, over: &Expr) -> Option<Names> {
         let name = array_name(over)?;
-        let is_followed = seen.declared.contains_key(name.as_str()) && self.names.contains_key(&name);
+        let is_followed = variables.declared.contains_key(name.as_str()) && self.names.contains_key(&name);
         is_followed.then(|| self.bits(std::iter::once(name.as_str())))
     }
 
     /// Removes the unknown parts of a node, and counts its free conditions.
-    fn abstracted(&self, seen: &Variables<'_>, step: &mut Step, site: &mut Site) {
+    fn abstracted(&self, variables: &Variables<'_>, step: &mut Step, site: &mut Site) {
         for (guard, _) in &mut step.exits.guards {
-            self.freed(seen, guard, site);
+            self.freed(variables, guard, site);
         }
         let opaque = |step: &Step| match &step.node.kind {
             Kind::State(_) => {
@@ -236,17 +238,17 @@ impl Model {
             Kind::Loop(looping) => {
                 match &mut looping.kind {
                     LoopKind::ForEach { over, .. } => {
-                        if self.array(seen, over).is_none() {
+                        if self.array(variables, over).is_none() {
                             let items = array_named(&self.free_variable(site.free));
                             // One for whether it has items, one for whether it has more than the loop makes passes.
                             site.free += 2;
                             *over = items.unwrap_or_else(|| Expr::Literal(Arc::new(Value::Array(Vec::new()))));
                         }
                     }
-                    LoopKind::While(condition) | LoopKind::DoWhile(condition) => self.freed(seen, condition, site),
+                    LoopKind::While(condition) | LoopKind::DoWhile(condition) => self.freed(variables, condition, site),
                 }
                 if let Some(stop) = &mut looping.stop {
-                    self.freed(seen, stop, site);
+                    self.freed(variables, stop, site);
                 }
             }
             _ => {}
@@ -254,8 +256,8 @@ impl Model {
     }
 
     /// Replaces a condition that cannot be evaluated by a comparison of a made-up variable.
-    fn freed(&self, seen: &Variables<'_>, expr: &mut Expr, site: &mut Site) {
-        if self.known(seen, expr).is_some() {
+    fn freed(&self, variables: &Variables<'_>, expr: &mut Expr, site: &mut Site) {
+        if self.known(variables, expr).is_some() {
             return;
         }
         let condition = Condition::compare(&self.free_variable(site.free), Comparison::Equal, Value::Bool(true));
@@ -264,14 +266,14 @@ impl Model {
     }
 
     /// Removes from a node the assignments of other variables' values.
-    fn copied(&self, seen: &Variables<'_>, node: &mut Node) -> Vec<(usize, Mask)> {
+    fn copied(&self, variables: &Variables<'_>, node: &mut Node) -> Vec<(usize, Mask)> {
         let mut copied = Vec::new();
         let mut take = |sets: &mut Vec<(String, Value)>| {
             sets.retain(|(name, value)| {
                 if !is_copied(value) {
                     return true;
                 }
-                let kind = seen.declared.get(name.as_str()).map(|variable| variable.kind);
+                let kind = variables.declared.get(name.as_str()).map(|variable| variable.kind);
                 copied.extend(self.names.get_index_of(name.as_str()).map(|name| (name, self.any_of(kind, name))));
                 false
             });
@@ -284,8 +286,8 @@ impl Model {
     }
 
     /// Collects the variables that a node may set, with their possible cells.
-    fn given_at(&self, seen: &Variables<'_>, node: &Node) -> Vec<(usize, Mask)> {
-        let declared = (0..self.names.len()).filter_map(|name| Some((name, *seen.declared.get(self.text(name))?)));
+    fn given_at(&self, variables: &Variables<'_>, node: &Node) -> Vec<(usize, Mask)> {
+        let declared = (0..self.names.len()).filter_map(|name| Some((name, *variables.declared.get(self.text(name))?)));
         let is_given: &dyn Fn(&Variable) -> bool = match &node.kind {
             Kind::Work { .. } => {
                 let learns = node.accept.iter().any(|check| matches!(check.by, CheckBy::Gate { .. }));
@@ -354,33 +356,33 @@ impl<'f> Variables<'f> {
 }
 
 /// Returns the variables that conditions of a workflow compare, and their cells.
-fn names(workflow: &Workflow, seen: &BTreeMap<&WorkflowId, Variables<'_>>) -> ById<String, Partition> {
+fn names(workflow: &Workflow, variables: &BTreeMap<&WorkflowId, Variables<'_>>) -> ById<String, Partition> {
     let mut wanted: ById<String, Vec<&Expr>> = ById::default();
     let mut arrays: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for (id, flow) in workflow.flows() {
         for looping in flow.steps.values().filter_map(|step| loop_of(&step.node)) {
             let LoopKind::ForEach { over, .. } = &looping.kind else { continue };
-            if let Some(name) = array_name(over).filter(|name| seen[id].has(name)) {
+            if let Some(name) = array_name(over).filter(|name| variables[id].has(name)) {
                 wanted.entry(name.clone()).or_default();
                 arrays.entry(name).or_default().insert(looping.most as usize);
             }
         }
         for expr in conditions(flow) {
             for name in condition_names(expr).unwrap_or_default() {
-                if seen[id].has(name) {
+                if variables[id].has(name) {
                     wanted.entry(name.to_owned()).or_default().push(expr);
                 }
             }
         }
     }
     for (id, name) in required(workflow) {
-        if seen[id].has(name) {
+        if variables[id].has(name) {
             wanted.entry(name.to_owned()).or_default();
         }
     }
     let mut names = ById::default();
     for (name, exprs) in wanted.into_iter().take(MAX_NAMES) {
-        let takes = |value: &Value| seen.values().any(|seen| seen.takes(&name, value));
+        let takes = |value: &Value| variables.values().any(|of_flow| of_flow.takes(&name, value));
         let sizes: Vec<usize> = arrays.get(&name).into_iter().flatten().copied().collect();
         if sizes.len() > MAX_SIZES {
             continue;

@@ -125,8 +125,8 @@ impl At<'_> {
     /// Returns the variable whose cells must be split before the results are known, and the cells on one side.
     fn undecided(&self, reading: &[VariableRead], site: &Site) -> Option<(usize, Mask)> {
         let cells = |name: usize| reading.iter().find(|read| read.name == name).map_or(MISSING, |read| read.cells);
-        for asked in &site.asks {
-            match asked.truth(&cells) {
+        for condition in &site.asks {
+            match condition.truth(&cells) {
                 // Later conditions are not evaluated.
                 ConditionTruth::Holds(true) => break,
                 ConditionTruth::Holds(false) => {}

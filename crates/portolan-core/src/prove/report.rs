@@ -234,7 +234,7 @@ struct UnreachedNodes<'p, 'w> {
     /// The reachable steps that lead to them.
     leading: BTreeMap<NodeRef, Vec<&'w Step>>,
     /// Those to report: the others are reachable only from them.
-    told: BTreeSet<&'p NodeRef>,
+    reported: BTreeSet<&'p NodeRef>,
 }
 
 impl<'p, 'w> UnreachedNodes<'p, 'w> {
@@ -264,12 +264,12 @@ impl<'p, 'w> UnreachedNodes<'p, 'w> {
         }
         let (later, first): (Vec<&NodeRef>, Vec<&NodeRef>) =
             in_order.iter().partition(|place| behind.contains(place) && !leading.contains_key(place));
-        let (mut told, mut covered) = (BTreeSet::new(), BTreeSet::new());
+        let (mut reported, mut covered) = (BTreeSet::new(), BTreeSet::new());
         for place in first.into_iter().chain(later) {
             if covered.contains(place) {
                 continue;
             }
-            told.insert(place);
+            reported.insert(place);
             let mut waiting = vec![place.clone()];
             while let Some(at) = waiting.pop() {
                 let on = step(workflow, &at).into_iter().flat_map(|step| targets(step, &at.flow));
@@ -277,13 +277,13 @@ impl<'p, 'w> UnreachedNodes<'p, 'w> {
                 covered.insert(at);
             }
         }
-        UnreachedNodes { nodes, leading, told }
+        UnreachedNodes { nodes, leading, reported }
     }
 
     /// Describes what never happens, unless another finding explains it.
     fn diagnostic(&self, workflow: &Workflow, dead: &Dead) -> Option<Diagnostic> {
         let (place, message, help) = match dead {
-            Dead::Node(place) if !self.told.contains(place) => return None,
+            Dead::Node(place) if !self.reported.contains(place) => return None,
             Dead::Node(place) => {
                 let (why, help) = self.why(place);
                 (place, format!("`{}` is never reached: {why}", place.node), help)

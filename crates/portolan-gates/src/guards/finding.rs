@@ -151,17 +151,19 @@ fn past(judged: &JudgedCall<'_>, guard: &str, rule: &str, at: Option<usize>) -> 
     let command = at.and_then(|at| judged.reading.commands.get(at));
     let set = command.into_iter().flat_map(|command| command.carried.iter().chain(&command.assignments));
     let set = set.map(|given| (given.name.as_str(), Word::known(&given.value)));
-    let Some(asked) = bypass::asked(rule, given.chain(set)) else { return Ok(None) };
-    if let Some(refused) = bypass::refused(rule, guard, asked.reason.as_deref(), scene.by_person, judged.guidelines) {
+    let Some(bypass_request) = bypass::asked(rule, given.chain(set)) else { return Ok(None) };
+    if let Some(refused) =
+        bypass::refused(rule, guard, bypass_request.reason.as_deref(), scene.by_person, judged.guidelines)
+    {
         return Err(refused);
     }
     Ok(Some(Bypass {
-        id: format!("{}@{}", asked.variable, scene.now.0),
+        id: format!("{}@{}", bypass_request.variable, scene.now.0),
         source: BypassSource::Env,
-        identifier: asked.variable,
+        identifier: bypass_request.variable,
         invariant: rule.to_owned(),
         node: phase.map(NodeId::from),
-        reason: asked.reason.unwrap_or_else(|| NO_REASON.to_owned()),
+        reason: bypass_request.reason.unwrap_or_else(|| NO_REASON.to_owned()),
         at: scene.now,
         expires_at: None,
         once: true,

@@ -20,7 +20,7 @@ pub fn write(rules: &Guidelines) -> String {
     text.section("typecheck", typecheck(rules, &usual));
     text.section("review", review(rules, &usual));
     let named = |map: Vec<(&String, &'static str)>| {
-        map.into_iter().map(|(name, said)| (name.clone(), said.to_owned())).collect()
+        map.into_iter().map(|(name, spelling)| (name.clone(), spelling.to_owned())).collect()
     };
     text.section("policies", named(rules.levels.iter().map(|(name, level)| (name, spelt(&LEVELS, level))).collect()));
     let others = (rules.bypass_unnamed != usual.bypass_unnamed).then(|| spelt(&WHO, &rules.bypass_unnamed));

@@ -23,8 +23,8 @@ impl BeforeReading {
     /// Looks at all files on which a value depends, missing ones included, at the present time.
     pub fn at(files: impl IntoIterator<Item = PathBuf>, now: SystemTime) -> BeforeReading {
         let stamps = files.into_iter().map(|path| Some((Stamp::of(&path)?, path)));
-        let settled = stamps.map(|seen| seen.filter(|(stamp, _)| stamp.is_settled(now)));
-        BeforeReading { stamps: settled.map(|seen| seen.map(|(stamp, path)| (path, stamp))).collect() }
+        let settled = stamps.map(|entry| entry.filter(|(stamp, _)| stamp.is_settled(now)));
+        BeforeReading { stamps: settled.map(|entry| entry.map(|(stamp, path)| (path, stamp))).collect() }
     }
 }
 

@@ -101,11 +101,9 @@ impl Perform for Performers {
                 let result = async move { tools.call((&effect, &call), turn, &clock, meta).await.into() };
                 if is_written { EffectFuture::at_once(result) } else { EffectFuture::when_due(result) }
             }
-            EffectKind::Complete(asked) => {
-                EffectFuture::when_due(
-                    async move { workers.complete((&node, &asked), (&tools, &workflow)).await.into() },
-                )
-            }
+            EffectKind::Complete(model_request) => EffectFuture::when_due(async move {
+                workers.complete((&node, &model_request), (&tools, &workflow)).await.into()
+            }),
             EffectKind::Work(work) => EffectFuture::when_due(async move { workers.work(&node, &work).await.into() }),
             EffectKind::Check(request) => EffectFuture::when_due(async move { workers.check(&request).await.into() }),
             EffectKind::UseTool(used) => EffectFuture::when_due(async move {

@@ -83,9 +83,9 @@ impl ExecutionObserver {
             answers.0.answered(answer);
             answers.1.answered(answer);
         };
-        let talked = move |told: &WorkingStateChange<'_>| {
-            talks.0.talked(told);
-            talks.1.talked(told);
+        let talked = move |change: &WorkingStateChange<'_>| {
+            talks.0.talked(change);
+            talks.1.talked(change);
         };
         ExecutionObserver { answered: Arc::new(answered), talked: Arc::new(talked), ..watch }
     }

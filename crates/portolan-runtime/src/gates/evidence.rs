@@ -54,16 +54,16 @@ pub(super) struct EvidenceContext<'g> {
 
 /// Judges a piece of evidence. If that is impossible, the verdict is left to a person. Evidence that is switched off is
 /// not checked.
-pub(super) async fn look(wanted: &Evidence, seen: &EvidenceContext<'_>) -> Verdict {
+pub(super) async fn look(wanted: &Evidence, context: &EvidenceContext<'_>) -> Verdict {
     let gate = [wanted.fact.gate()];
-    if let Some(off) = switched_off(&gate, seen.guidelines) {
+    if let Some(off) = switched_off(&gate, context.guidelines) {
         return Verdict::Shown { reason: off.reason, sets: None };
     }
-    let (found, output) = match find(wanted, seen).await {
+    let (found, output) = match find(wanted, context).await {
         Ok(found) => found,
         Err(ForPerson(reason)) => (CheckFinding::of(Holds::Unverified, "for-person", reason), String::new()),
     };
-    let CheckFinding { standing, reason, .. } = weighed(&gate, seen.guidelines, || found);
+    let CheckFinding { standing, reason, .. } = weighed(&gate, context.guidelines, || found);
     match standing {
         Holds::Holds => Verdict::Shown { reason, sets: None },
         Holds::Fails => Verdict::Broken { reason, output },
@@ -72,16 +72,16 @@ pub(super) async fn look(wanted: &Evidence, seen: &EvidenceContext<'_>) -> Verdi
 }
 
 /// Returns the finding, and further output for the next attempt.
-async fn find(wanted: &Evidence, seen: &EvidenceContext<'_>) -> Result<(CheckFinding, String), ForPerson> {
-    let EvidenceContext { claims, before, guidelines, .. } = *seen;
+async fn find(wanted: &Evidence, context: &EvidenceContext<'_>) -> Result<(CheckFinding, String), ForPerson> {
+    let EvidenceContext { claims, before, guidelines, .. } = *context;
     let whole;
     let repository = match wanted.fact.needs_before() && before.since(wanted.since).is_ok() {
         // A change counts even if git was told to skip the file.
         true => {
-            whole = seen.repository.whole().await?;
+            whole = context.repository.whole().await?;
             &whole
         }
-        false => seen.repository,
+        false => context.repository,
     };
     let then = || before.since(wanted.since);
     let found = match &wanted.fact {
@@ -112,7 +112,7 @@ async fn find(wanted: &Evidence, seen: &EvidenceContext<'_>) -> Result<(CheckFin
         },
         Fact::ReviewedByAnother if guidelines.review.model.is_none() => return Err(review::nobody()),
         Fact::ReviewedByAnother => {
-            return review::look(then()?, &EvidenceContext { repository, ..*seen }).await;
+            return review::look(then()?, &EvidenceContext { repository, ..*context }).await;
         }
         Fact::Person => return Err(ForPerson("a person must say whether this is true".to_owned())),
     };

@@ -53,19 +53,19 @@ pub struct ChecklistReport {
 ///
 /// # Errors
 /// There is no such check, the rules have faults, or a claim is malformed.
-pub async fn ask(project: &Path, asked: &ChecklistRequest) -> Result<ChecklistReport, ServiceError> {
+pub async fn ask(project: &Path, request: &ChecklistRequest) -> Result<ChecklistReport, ServiceError> {
     let rules = rules(project)?;
-    if asked.check == TYPECHECK {
-        return Ok(typecheck(project, &rules, asked.seconds).await);
+    if request.check == TYPECHECK {
+        return Ok(typecheck(project, &rules, request.seconds).await);
     }
-    if asked.check == REMOVALS {
-        return removals(project, &rules, asked).await;
+    if request.check == REMOVALS {
+        return removals(project, &rules, request).await;
     }
-    let kind = acceptance::find(&asked.check).ok_or_else(|| no_check(&asked.check))?;
+    let kind = acceptance::find(&request.check).ok_or_else(|| no_check(&request.check))?;
     if let Some(finding) = kind.switched_off(&rules) {
         return Ok(ChecklistReport { finding, output: String::new(), remarks: Vec::new() });
     }
-    let claims = claims(project, &rules, asked).await?;
+    let claims = claims(project, &rules, request).await?;
     let facts = Repository::of(project).probe(&claims, &rules, kind.needs).await;
     Ok(ChecklistReport { finding: kind.decide(&claims, &facts, &rules), output: String::new(), remarks: Vec::new() })
 }
@@ -74,9 +74,9 @@ pub async fn ask(project: &Path, asked: &ChecklistRequest) -> Result<ChecklistRe
 async fn removals(
     project: &Path,
     rules: &Guidelines,
-    asked: &ChecklistRequest,
+    request: &ChecklistRequest,
 ) -> Result<ChecklistReport, ServiceError> {
-    let claims = claims(project, rules, asked).await?;
+    let claims = claims(project, rules, request).await?;
     let claimed = json!({ "branch": claims.branch, "specPath": claims.spec_path, "prNumber": claims.pull_request });
     let ground = CheckWorkspace::of(Repository::of(project), vec![REMOVALS.to_owned()]);
     let verdict = ground.removals_match(claimed.as_object().unwrap_or(&Map::new())).await;
@@ -103,9 +103,10 @@ fn no_check(name: &str) -> ServiceError {
     ServiceError::refused("unknown_check", format!("there is no check `{}`", clip(name)), help)
 }
 
-async fn claims(project: &Path, rules: &Guidelines, asked: &ChecklistRequest) -> Result<Claims, ServiceError> {
-    let mut claims = Claims { spec_path: asked.spec.clone(), pull_request: asked.pull_request, ..Claims::default() };
-    claims.branch = match &asked.branch {
+async fn claims(project: &Path, rules: &Guidelines, request: &ChecklistRequest) -> Result<Claims, ServiceError> {
+    let mut claims =
+        Claims { spec_path: request.spec.clone(), pull_request: request.pull_request, ..Claims::default() };
+    claims.branch = match &request.branch {
         Some(branch) if names::is_branch(branch) => Some(branch.clone()),
         Some(branch) => {
             let message = format!("`{}` is not a valid branch name", clip(branch));
@@ -115,7 +116,7 @@ async fn claims(project: &Path, rules: &Guidelines, asked: &ChecklistRequest) ->
     };
     let keys = matches!(rules.issues.provider, IssueProvider::Pattern { .. });
     let named = claims.branch.as_deref().and_then(|branch| issue_in(branch, keys));
-    match asked.issue.as_deref().or(named.as_deref()) {
+    match request.issue.as_deref().or(named.as_deref()) {
         None => {}
         Some(issue) if is_key(issue) => claims.issue_key = Some(issue.to_owned()),
         Some(issue) => {

@@ -158,7 +158,8 @@ fn environment() -> Vec<(String, String)> {
 /// Checks whether it matters that a file is ignored: only if an integration branch is checked out, or may be when the
 /// call writes.
 fn ignored_counts(reading: &Reading, scene: &GuardContext, guidelines: &Guidelines) -> bool {
-    let switches = |told: git::Invocation| matches!(told.action, Action::Switch(_) | Action::References { .. });
+    let switches =
+        |invocation: git::Invocation| matches!(invocation.action, Action::Switch(_) | Action::References { .. });
     let worktrees = scene.places.values().filter_map(|place| place.worktree.as_deref());
     let mut integrating =
         worktrees.map(|worktree| worktree.branch().is_some_and(|branch| guards::integrates(guidelines, branch)));

@@ -81,11 +81,11 @@ impl Library {
             Some(files) => rewritten(&on_disk, files)?,
             None => on_disk,
         };
-        let (sketch, seen) = self.sketched(id, source, origin, None, family);
+        let (sketch, lookups) = self.sketched(id, source, origin, None, family);
         let sketch = Arc::new(sketch);
         // The findings in tools also depend on files of servers, which are not among the lookups.
         if is_on_disk && !sketch.asks_servers() {
-            lock(&self.sketches).insert(id.to_owned(), (sketch.clone(), Arc::new(seen)));
+            lock(&self.sketches).insert(id.to_owned(), (sketch.clone(), Arc::new(lookups)));
         }
         Ok(sketch)
     }

@@ -119,15 +119,15 @@ pub(super) async fn request(of: &Repository, number: u64, head: &str) -> Result<
 }
 
 /// Returns a review that approves or requests changes. A mere comment does neither.
-fn review(told: ToldReview) -> Option<PersonReview> {
-    let approves = match told.state.as_str() {
+fn review(submitted: ToldReview) -> Option<PersonReview> {
+    let approves = match submitted.state.as_str() {
         "APPROVED" => true,
         "CHANGES_REQUESTED" => false,
         _ => return None,
     };
     Some(PersonReview {
-        by: told.author?.login,
+        by: submitted.author?.login,
         approves,
-        commit: told.commit.map(|commit| commit.oid).unwrap_or_default(),
+        commit: submitted.commit.map(|commit| commit.oid).unwrap_or_default(),
     })
 }

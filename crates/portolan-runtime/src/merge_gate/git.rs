@@ -199,8 +199,8 @@ impl<'r> Commits<'r> {
 }
 
 /// Parses `--raw --numstat -z`: first one record per file that begins with a colon, then one with its line counts.
-fn parsed(said: &[u8]) -> Option<Vec<Raw>> {
-    let text = String::from_utf8_lossy(said);
+fn parsed(output: &[u8]) -> Option<Vec<Raw>> {
+    let text = String::from_utf8_lossy(output);
     let mut parts = text.split('\0').peekable();
     let mut files: Vec<Raw> = Vec::new();
     while let Some(meta) = parts.next_if(|part| part.starts_with(':')) {

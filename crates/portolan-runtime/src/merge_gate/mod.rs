@@ -72,15 +72,15 @@ impl From<ServiceError> for MergeRulingError {
 ///
 /// # Errors
 /// A required fact cannot be determined, or the verdict cannot be recorded.
-pub async fn rule(asked: &Repository, question: &MergeQuestion) -> Result<MergeRuling, MergeRulingError> {
-    let project = asked.project();
-    let repository = Commits::of(asked);
+pub async fn rule(project_repository: &Repository, question: &MergeQuestion) -> Result<MergeRuling, MergeRulingError> {
+    let project = project_repository.project();
+    let repository = Commits::of(project_repository);
     let base = repository.commit(&question.base).await?;
     let head = repository.commit(&question.head).await?;
     let (policy, warnings) = policy(&repository, &base).await?;
     let diff = repository.diff(&base, &head).await?;
     let request = match question.request {
-        Some(number) => Some(forge::request(asked, number, &head).await?),
+        Some(number) => Some(forge::request(project_repository, number, &head).await?),
         None => None,
     };
     let declared = declared(&repository, question, &request, &diff, (&base, &head)).await?;
@@ -96,10 +96,10 @@ pub async fn rule(asked: &Repository, question: &MergeQuestion) -> Result<MergeR
 ///
 /// # Errors
 /// The commit of the snapshot is missing, the limits are exceeded, or git fails.
-pub(crate) async fn texts_since(asked: &Repository, then: &FileSnapshot) -> Result<Diff, FactError> {
-    let (top, found) = asked.touched_since(then).await?;
+pub(crate) async fn texts_since(project_repository: &Repository, then: &FileSnapshot) -> Result<Diff, FactError> {
+    let (top, found) = project_repository.touched_since(then).await?;
     let to_error = |error: ServiceError| unknown("git-failed", format!("{}; {}", error.message, error.help));
-    let mut diff = Commits::of(asked).diff_to_files(&then.commit, &top).await.map_err(to_error)?;
+    let mut diff = Commits::of(project_repository).diff_to_files(&then.commit, &top).await.map_err(to_error)?;
     let known: BTreeSet<String> = diff.files.iter().map(|change| change.path.clone()).collect();
     diff.files.retain(|change| {
         found.contains_key(&change.path) || change.from.as_ref().is_some_and(|from| found.contains_key(from))

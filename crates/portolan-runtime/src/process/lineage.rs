@@ -71,9 +71,9 @@ pub fn lineage() -> impl Iterator<Item = ProcessIdentity> {
     let table = system::Table::read();
     let mut next = std::process::id();
     std::iter::from_fn(move || {
-        let (seen, parent) = (next != 0).then(|| table.as_ref()?.process(next)).flatten()?;
+        let (identity, parent) = (next != 0).then(|| table.as_ref()?.process(next)).flatten()?;
         next = parent;
-        Some(seen)
+        Some(identity)
     })
 }
 
@@ -87,9 +87,9 @@ pub fn requesting_process() -> u32 {
     let parent = std::os::unix::process::parent_id();
     let asked_by = || {
         let client = std::env::var(ASKED_BY).ok()?.parse().ok()?;
-        let (seen, _) = system::Table::read()?.process(parent)?;
-        let answers = seen.words.get(1).is_some_and(|word| word == "sandbox");
-        (answers && seen.file == std::fs::read_link("/proc/self/exe").ok()).then_some(client)
+        let (identity, _) = system::Table::read()?.process(parent)?;
+        let answers = identity.words.get(1).is_some_and(|word| word == "sandbox");
+        (answers && identity.file == std::fs::read_link("/proc/self/exe").ok()).then_some(client)
     };
     asked_by().unwrap_or(parent)
 }
@@ -99,7 +99,7 @@ pub fn requesting_process() -> u32 {
 pub fn running() -> impl Fn(&Process) -> bool {
     let table = system::Table::read();
     move |process| match &table {
-        Some(table) => table.process(process.pid).is_some_and(|(seen, _)| seen.process == *process),
+        Some(table) => table.process(process.pid).is_some_and(|(identity, _)| identity.process == *process),
         None => true,
     }
 }

@@ -114,14 +114,14 @@ pub(super) async fn request(
 /// Returns the forge's answer for a pull request, once it has determined the conflicts or after the last retry.
 async fn decided(of: &Repository, home: &Home, number: u64, needs: Needs) -> Answer<RequestAnswer> {
     let fields = if needs.readiness { format!("{FIELDS},{READINESS}") } else { FIELDS.to_owned() };
-    let (number, mut asked) = (number.to_string(), 0);
+    let (number, mut retries) = (number.to_string(), 0);
     loop {
         let answer = answered::<RequestAnswer>(gh(of, home, &["pr", "view", &number, "--json", &fields]).await);
         let undecided = |found: &RequestAnswer| {
             needs.readiness && found.state == "OPEN" && found.mergeable.as_deref() == Some("UNKNOWN")
         };
         match answer {
-            Answer::Found(found) if undecided(&found) && asked < ASKED_AGAIN => asked += 1,
+            Answer::Found(found) if undecided(&found) && retries < ASKED_AGAIN => retries += 1,
             answer => return answer,
         }
         tokio::time::sleep(of.pause).await;

@@ -128,7 +128,7 @@ impl Git {
     pub(super) async fn merge_base(&self, head: &str, tips: &[&str]) -> Result<Option<String>, FactError> {
         let mut arguments = vec!["merge-base", "--end-of-options", head];
         arguments.extend_from_slice(tips);
-        Ok(self.perhaps(&arguments).await?.and_then(|said| said.lines().next().map(str::to_owned)))
+        Ok(self.perhaps(&arguments).await?.and_then(|output| output.lines().next().map(str::to_owned)))
     }
 
     pub(super) async fn is_ancestor(&self, old: &str, new: &str) -> Result<bool, FactError> {

@@ -97,11 +97,12 @@ impl Repository {
     /// The commit of the snapshot is missing, or git fails.
     pub async fn changes_since(&self, then: &FileSnapshot) -> Result<FileChanges, FactError> {
         let git = Git::open(self.project(), self.environment()).await?;
-        let mut telling = ChangesBuilder { git: &git, then, told: FileChanges::default(), left: MOST_BYTES, diffs: 0 };
+        let mut telling =
+            ChangesBuilder { git: &git, then, changes: FileChanges::default(), left: MOST_BYTES, diffs: 0 };
         for (path, differs) in then.found(&git).await? {
             telling.tell(path, &differs).await?;
         }
-        Ok(telling.told)
+        Ok(telling.changes)
     }
 
     /// Like [`changes_since`](Repository::changes_since), with paths relative to the project.
@@ -276,7 +277,7 @@ pub(super) struct Differs {
 struct ChangesBuilder<'t> {
     git: &'t Git,
     then: &'t FileSnapshot,
-    told: FileChanges,
+    changes: FileChanges,
     /// How many bytes of diffs still fit.
     left: usize,
     diffs: usize,
@@ -286,8 +287,8 @@ impl ChangesBuilder<'_> {
     async fn tell(&mut self, path: String, differs: &Differs) -> Result<(), FactError> {
         let file = self.git.top.join(&path);
         let before = self.then.loose.get(&path);
-        if self.told.files.len() >= MOST_FILES {
-            self.told.cut = true;
+        if self.changes.files.len() >= MOST_FILES {
+            self.changes.cut = true;
             return Ok(());
         }
         let (diff, note) = match before {
@@ -296,8 +297,8 @@ impl ChangesBuilder<'_> {
             None if self.left == 0 || self.diffs >= MOST_DIFFS => (None, Some(LONG)),
             None => self.lines(&path, &file, differs).await?,
         };
-        self.told.cut |= note == Some(LONG);
-        self.told.files.push(ChangedFile { path, how: differs.how, diff, note });
+        self.changes.cut |= note == Some(LONG);
+        self.changes.files.push(ChangedFile { path, how: differs.how, diff, note });
         Ok(())
     }
 

@@ -45,8 +45,8 @@ impl Listener {
         if self.0.is_empty() {
             return self;
         }
-        Listener::new(move |heard| {
-            let (check, line) = (mask(heard.check), heard.line.map(&mask));
+        Listener::new(move |output| {
+            let (check, line) = (mask(output.check), output.line.map(&mask));
             self.tell(&CheckOutput { check: &check, line: line.as_deref() });
         })
     }
@@ -60,8 +60,8 @@ impl Listener {
         LineSplitter { listener: self.clone(), check: check.into(), open: Vec::new() }
     }
 
-    fn tell(&self, heard: &CheckOutput<'_>) {
-        self.0.iter().for_each(|hears| hears(heard));
+    fn tell(&self, output: &CheckOutput<'_>) {
+        self.0.iter().for_each(|hears| hears(output));
     }
 }
 

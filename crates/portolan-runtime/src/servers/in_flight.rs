@@ -34,7 +34,7 @@ struct Calls {
 /// A call under way.
 pub(super) struct CallInFlight {
     client: CallClient,
-    asked: AtomicUsize,
+    question_count: AtomicUsize,
     time: Mutex<AnswerTime>,
     answered: Notify,
 }
@@ -73,7 +73,7 @@ impl CallsInFlight {
     pub(super) fn register(&self, client: CallClient) -> Registration<'_> {
         let call = Arc::new(CallInFlight {
             client,
-            asked: AtomicUsize::new(0),
+            question_count: AtomicUsize::new(0),
             time: Mutex::default(),
             answered: Notify::new(),
         });
@@ -135,7 +135,7 @@ impl CallInFlight {
         let Some(answer) = &self.client.on_questions else {
             return Err(refused("the client that calls answers no questions"));
         };
-        if self.asked.fetch_add(1, Ordering::Relaxed) >= MAX_QUESTIONS {
+        if self.question_count.fetch_add(1, Ordering::Relaxed) >= MAX_QUESTIONS {
             return Err(refused(&format!("a call may ask at most {MAX_QUESTIONS} questions")));
         }
         let _pause = Pause::begin(self);

@@ -197,7 +197,7 @@ impl Pages<'_> {
 
     /// Returns the items of all pages.
     async fn all<T: DeserializeOwned>(&mut self, method: &Method) -> Result<Vec<T>, CallError> {
-        let (mut items, mut seen, mut cursor) = (Vec::new(), BTreeSet::new(), None);
+        let (mut items, mut cursors, mut cursor) = (Vec::new(), BTreeSet::new(), None);
         loop {
             let request = (method.request)(PaginatedRequestParams::default().with_cursor(cursor));
             let terms = Terms { limit: self.until.saturating_duration_since(Instant::now()), ..Terms::default() };
@@ -216,7 +216,7 @@ impl Pages<'_> {
                 .map_err(|error| self.unusable(method, &error.to_string()))?
             {
                 None => return Ok(items),
-                Some(next) if !seen.insert(next.clone()) => {
+                Some(next) if !cursors.insert(next.clone()) => {
                     return Err(self.unusable(method, "it repeats the same page"));
                 }
                 next => cursor = next,

@@ -90,10 +90,10 @@ pub(super) fn start(argv: &Argv, stderr: &Arc<Stderr>, grace: Grace) -> io::Resu
     let output = ChildStdout::from_std(OwnedFd::from(output).into())?;
     let errors = ChildStderr::from_std(OwnedFd::from(errors).into())?;
     let (hung_up, hears) = oneshot::channel();
-    let (tell, told) = watch::channel(None);
+    let (tell, ending) = watch::channel(None);
     let pump = tokio::spawn(Arc::clone(stderr).pump(errors));
     tokio::spawn(keep(Leash(group), ended, hears, pump, grace, tell));
-    Ok(StartedProcess { process: Process { _leash: leash, ended: told }, output, input, hung_up })
+    Ok(StartedProcess { process: Process { _leash: leash, ended: ending }, output, input, hung_up })
 }
 
 /// Waits for the end of the process, or ends it after its streams are dropped.

@@ -115,7 +115,8 @@ impl Rounds<'_> {
         let Some(questions) = required.input_requests.clone().filter(|questions| !questions.is_empty()) else {
             return Ok(None);
         };
-        let missing = |client: &CallClient| questions.values().find_map(|asked| client.features.missing_for(asked));
+        let missing =
+            |client: &CallClient| questions.values().find_map(|question| client.features.missing_for(question));
         let answering = match &self.client {
             Some(client) => match (missing(client), &client.on_questions) {
                 (None, Some(answer)) => answer(questions.clone()),

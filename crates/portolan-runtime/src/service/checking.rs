@@ -56,16 +56,16 @@ impl Service {
         let (frame, clock) = (at.text(), self.options.clock.clone());
         let state: Mutex<(Option<Instant>, CheckUnderWay)> = Mutex::default();
         let file = path.clone();
-        let listener = Listener::new(move |heard: &CheckOutput<'_>| {
+        let listener = Listener::new(move |output: &CheckOutput<'_>| {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             let (written, check) = &mut *state;
-            match heard.line {
-                None => *check = CheckUnderWay { check: heard.check.to_owned(), since: clock.now(), line: None },
+            match output.line {
+                None => *check = CheckUnderWay { check: output.check.to_owned(), since: clock.now(), line: None },
                 Some(line) => check.line = Some(line.to_owned()),
             }
             // The start and the first line are noted at once.
-            if heard.line.is_none() || written.is_none_or(|written| written.elapsed() >= PACE) {
-                *written = heard.line.map(|_| Instant::now());
+            if output.line.is_none() || written.is_none_or(|written| written.elapsed() >= PACE) {
+                *written = output.line.map(|_| Instant::now());
                 let note = Note { frame: frame.clone(), revision, check: check.clone() };
                 // Without the note, a reader sees less.
                 let _unwritten = write(&file, &note);

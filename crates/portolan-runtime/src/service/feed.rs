@@ -93,10 +93,10 @@ impl Service {
     pub async fn some_news(&self, feed: &mut Feed) {
         // Events in quick succession are read together.
         sleep(LEAST).await;
-        let (changed, path, seen) =
+        let (changed, path, known_stamp) =
             (self.store().changed(&mut feed.mark), self.task_journal().path(), feed.journal.clone());
         let journal = async {
-            while Stamp::of(path) == seen {
+            while Stamp::of(path) == known_stamp {
                 sleep(LOOK).await;
             }
         };

@@ -213,13 +213,13 @@ impl Service {
         self.drive_function(&definition, run, Some((id.clone(), seq)), events, how).await
     }
 
-    /// Drives a run from its position, after it has taken in the events of `told`.
+    /// Drives a run from its position, after it has taken in `events`.
     async fn drive_function(
         &self,
         definition: &Arc<Definition>,
         run: Run,
         kept: Option<(RunId, u64)>,
-        told: Vec<(Actor, EventKind)>,
+        events: Vec<(Actor, EventKind)>,
         how: How,
     ) -> Result<FunctionResult, ServiceError> {
         let performers = self.performers(&how);
@@ -237,7 +237,7 @@ impl Service {
         let mut drive = Drive::new(definition.workflow.clone(), run, setup, keep);
         let span = logging::of_run(kept.as_ref().map(|(id, _)| id.as_str()), definition.workflow.id());
         let driven = async {
-            for (by, what) in told {
+            for (by, what) in events {
                 drive.happened(by, what).await?;
             }
             drive.until_over().await

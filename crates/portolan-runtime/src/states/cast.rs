@@ -83,11 +83,11 @@ impl ModelBindings {
     pub(super) async fn ask(
         &self,
         node: &NodeId,
-        asked: &ModelRequest,
+        model_request: &ModelRequest,
         tools: &[ToolSpec],
     ) -> Result<ModelAnswer, ModelError> {
         // The answers of judges are only for the engine.
-        self.ask_for(&asked.request, node.as_str(), asked.judge.is_none(), tools).await
+        self.ask_for(&model_request.request, node.as_str(), model_request.judge.is_none(), tools).await
     }
 
     /// Asks the model that a request names, or else the default one.

@@ -39,15 +39,15 @@ impl Workers {
     /// Asks a model, with tools that may include flows of a workflow. Dropping the future gives the request up.
     pub(crate) async fn complete(
         &self,
-        (node, asked): (&NodeId, &ModelRequest),
+        (node, model_request): (&NodeId, &ModelRequest),
         (tools, workflow): (&Tools, &Workflow),
     ) -> Completion {
         let offered = tools::AvailableTools { tools, workflow: Some(workflow), functions: &self.functions };
-        let specs = match offered.specs(&asked.request.tools).await {
+        let specs = match offered.specs(&model_request.request.tools).await {
             Ok(specs) => specs,
             Err(why) => return Completion::Unanswered(why),
         };
-        match self.cast.ask(node, asked, &specs).await {
+        match self.cast.ask(node, model_request, &specs).await {
             Ok(answer) => Completion::Answer(Box::new(answer)),
             Err(why) => Completion::Unanswered(why),
         }

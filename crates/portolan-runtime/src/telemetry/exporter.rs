@@ -26,8 +26,8 @@ pub(super) struct SharedState {
     pub(super) notes: Notes,
     /// How many spans did not reach the collector.
     pub(super) lost: AtomicU64,
-    /// Whether the user was told that spans do not arrive.
-    told: AtomicBool,
+    /// Whether the user was warned that spans do not arrive.
+    warned: AtomicBool,
 }
 
 /// The receiving end of the queue.
@@ -40,7 +40,7 @@ pub(super) struct Exporter {
 
 impl SharedState {
     pub(super) fn new(config: Config, notes: Notes) -> SharedState {
-        SharedState { config, notes, lost: AtomicU64::new(0), told: AtomicBool::new(false) }
+        SharedState { config, notes, lost: AtomicU64::new(0), warned: AtomicBool::new(false) }
     }
 
     pub(super) fn lose(&self, spans: usize) {
@@ -49,7 +49,7 @@ impl SharedState {
 
     /// Reports once that spans do not arrive.
     pub(super) fn tell(&self, why: &str) {
-        if !self.told.swap(true, Ordering::Relaxed) {
+        if !self.warned.swap(true, Ordering::Relaxed) {
             let to = self.config.shown();
             (self.notes)(&format!(
                 "traces do not arrive at `{to}`: {why}; make sure that a collector accepts OTLP over HTTP there, \
@@ -61,7 +61,7 @@ impl SharedState {
     /// Reports how many spans were lost, unless it was reported that none arrives.
     pub(super) fn tell_of_lost(&self) {
         let lost = self.lost.load(Ordering::Relaxed);
-        if lost > 0 && !self.told.swap(true, Ordering::Relaxed) {
+        if lost > 0 && !self.warned.swap(true, Ordering::Relaxed) {
             let (to, queue) = (self.config.shown(), self.config.queue);
             (self.notes)(&format!(
                 "{lost} spans were dropped: they came faster than `{to}` accepted them; raise \

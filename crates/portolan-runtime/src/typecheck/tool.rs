@@ -31,7 +31,7 @@ pub(super) async fn version(argv: &[String], project: &Path, environment: &[(OsS
         most_bytes: MOST_BYTES,
     };
     match ask(question).await {
-        Ok(said) => format!("{:?} {}", said.code, said.stdout.trim()).chars().take(VERSION_CHARS).collect(),
+        Ok(output) => format!("{:?} {}", output.code, output.stdout.trim()).chars().take(VERSION_CHARS).collect(),
         Err(_silent) => String::new(),
     }
 }

@@ -30,8 +30,10 @@ pub(super) async fn tree(
     environment: &[(OsString, OsString)],
 ) -> Result<Option<String>, FactError> {
     let git = Git { project, environment: own(environment) };
-    let Some(said) = git.perhaps(&["rev-parse", "--verify", "--quiet", "HEAD^{tree}"]).await? else { return Ok(None) };
-    let tree = said.trim_end();
+    let Some(output) = git.perhaps(&["rev-parse", "--verify", "--quiet", "HEAD^{tree}"]).await? else {
+        return Ok(None);
+    };
+    let tree = output.trim_end();
     let here = ["for-each-ref", "--points-at", "HEAD", "--format=%(refname)", "refs/heads", "refs/remotes"];
     let refs = git.output(&here).await?;
     if refs.lines().any(|name| integrates(name, guidelines)) {

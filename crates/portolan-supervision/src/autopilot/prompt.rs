@@ -20,8 +20,8 @@ pub(super) fn prompt(item: &Item, brief: &Brief, refused: Option<&str>, answers:
         let end = reason.floor_char_boundary(MAX_REASON_BYTES);
         text.push_str(&format!("\nThe phase is not done yet. It was refused because:\n{}\n", quoted(&reason[..end])));
     }
-    for (asked, said) in answers {
-        text.push_str(&format!("\nIt was asked:\n{}\nand answered:\n{}\n", quoted(asked), quoted(said)));
+    for (question, answer) in answers {
+        text.push_str(&format!("\nIt was asked:\n{}\nand answered:\n{}\n", quoted(question), quoted(answer)));
     }
     text.push_str(
         "\nDo the work of this phase alone, and then end. Whether it is done is found out in the repository; do not move \

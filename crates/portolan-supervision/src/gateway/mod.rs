@@ -100,7 +100,7 @@ struct ListedTools {
     /// The resources and prompts of each server.
     offers: offers::AllOffers,
     /// The state of each server as last reported, so that it is reported once.
-    told: BTreeMap<String, ServerState>,
+    reported: BTreeMap<String, ServerState>,
 }
 
 /// What is reported about a server.
@@ -285,7 +285,7 @@ impl Gateway {
     /// Reports the state of a server to the person, unless it was reported last.
     fn report(&self, server: &str, state: ServerState, what: &str) {
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = listed.told.entry(server.to_owned()).or_default();
+        let last = listed.reported.entry(server.to_owned()).or_default();
         if *last != state {
             if state != ServerState::Well {
                 (self.tell)(what);
@@ -404,10 +404,10 @@ impl Gateway {
         let gateway = Arc::clone(self);
         // The judgement is completed, and its call ended, if the caller no longer waits.
         let judging = tokio::spawn(async move {
-            let (keeper, asked) = (gateway.keeper.clone(), intent.clone());
+            let (keeper, call_intent) = (gateway.keeper.clone(), intent.clone());
             let _turn = gateway.turn.lock().await;
             // Guards read files, and wait for locks.
-            let judged = task::spawn_blocking(move || keeper.judge_call(&asked, &input)).await;
+            let judged = task::spawn_blocking(move || keeper.judge_call(&call_intent, &input)).await;
             let (answer, record) = judged.unwrap_or_else(|_panicked| gateway.not_judged());
             gateway.judged(call, intent, record, answer)
         });

@@ -146,7 +146,7 @@ impl ParkedCalls<'_> {
     /// recorded.
     pub async fn decide(
         &self,
-        seen: &ParkedCall,
+        parked: &ParkedCall,
         decision: ParkedDecision,
         caller: &Caller,
     ) -> Result<(), ServiceError> {
@@ -156,20 +156,20 @@ impl ParkedCalls<'_> {
         }
         // Of several people who decide at once, the first one does.
         let _turn = disk::turn(&self.folder, disk::WAIT).await.map_err(|why| match why {
-            NoTurn::Failed(error) if error.kind() == ErrorKind::NotFound => nothing_waits(&seen.token),
+            NoTurn::Failed(error) if error.kind() == ErrorKind::NotFound => nothing_waits(&parked.token),
             NoTurn::Failed(error) => self.failed("locked", &error),
             NoTurn::Late(_) => self.failed("locked", &ErrorKind::TimedOut.into()),
         })?;
-        if read(&self.path(seen)).is_none_or(|call| call != *seen || call.decided.is_some()) {
-            return Err(nothing_waits(&seen.token));
+        if read(&self.path(parked)).is_none_or(|call| call != *parked || call.decided.is_some()) {
+            return Err(nothing_waits(&parked.token));
         }
         // The question comes first: if this fails, the person can decide again. It may have been answered by another
         // way, or its log removed, neither of which decides anything about the call.
-        match Supervisor::of(self.service).reply(&seen.token, decision.word(), caller).await {
+        match Supervisor::of(self.service).reply(&parked.token, decision.word(), caller).await {
             Err(error) if !matches!(error.code, "answered" | "unknown_token") => return Err(error),
             Ok(_) | Err(_) => {}
         }
-        self.write(&ParkedCall { decided: Some((decision, caller.name().to_owned())), ..seen.clone() })
+        self.write(&ParkedCall { decided: Some((decision, caller.name().to_owned())), ..parked.clone() })
     }
 
     /// Takes what a person decided about a call, so that it counts once. `None` if nobody has decided yet.

@@ -115,17 +115,17 @@ fn made(
     filter: &Filter,
     read: impl Fn(&Line) -> Vec<EarlierCall>,
 ) -> Result<Vec<(Timestamp, EarlierCall)>, ServiceError> {
-    let (mut asked, mut made) = (BTreeMap::new(), Vec::new());
+    let (mut pending, mut made) = (BTreeMap::new(), Vec::new());
     for line in audit::read(&audit::project_log(project), filter)? {
         let line = line?;
         let at = |calls: Vec<EarlierCall>| calls.into_iter().map(|call| (line.at, call)).collect::<Vec<_>>();
         let call = line.data["call"].as_str().unwrap_or_default();
         if line.kind == Kind::GuardAllow.name() && line.data["guardId"] == PERSON {
-            made.extend(at(asked.remove(call).unwrap_or_default()));
+            made.extend(at(pending.remove(call).unwrap_or_default()));
         } else if line.kind == Kind::ToolInvoked.name() {
             match line.data["decision"].as_str() {
                 Some("allow") => made.extend(at(read(&line))),
-                Some("ask") => drop(asked.insert(call.to_owned(), read(&line))),
+                Some("ask") => drop(pending.insert(call.to_owned(), read(&line))),
                 _ => {}
             }
         }

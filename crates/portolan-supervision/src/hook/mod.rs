@@ -271,7 +271,8 @@ impl Gatekeeper {
         if !gate.as_edit.is_empty() {
             found.mark_ignored();
             let edit = guards::edits(intent, &found.reading, &found.scene, rules);
-            judgements.extend(edit.iter().flat_map(|edit| gate.as_edit.iter().map(|said| of_edit(said, edit))));
+            judgements
+                .extend(edit.iter().flat_map(|edit| gate.as_edit.iter().map(|judgement| of_edit(judgement, edit))));
         }
         judgements
     }
@@ -461,16 +462,18 @@ fn run_of(run: &str) -> Result<RunId, ServiceError> {
 }
 
 /// Adapts the judgement of a step that denies edits to a call that writes a file by another way.
-fn of_edit(said: &Judgement, edit: &Edit) -> Judgement {
+fn of_edit(judgement: &Judgement, edit: &Edit) -> Judgement {
     match edit {
         Edit::File(path) => {
             let path = portolan_core::diagnostic::clip(path);
-            Judgement { reason: format!("{}, and `{path}` would be written", said.reason), ..said.clone() }
+            Judgement { reason: format!("{}, and `{path}` would be written", judgement.reason), ..judgement.clone() }
         }
         Edit::Unknown => {
-            let reason =
-                format!("{}, and a file would be written whose name is known only when the command runs", said.reason);
-            Judgement { decision: Decision::Ask, reason, ..said.clone() }
+            let reason = format!(
+                "{}, and a file would be written whose name is known only when the command runs",
+                judgement.reason
+            );
+            Judgement { decision: Decision::Ask, reason, ..judgement.clone() }
         }
     }
 }

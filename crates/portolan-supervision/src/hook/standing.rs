@@ -40,8 +40,8 @@ pub enum State {
     Wrong,
 }
 
-fn standing(state: State, said: impl Into<String>) -> HookCheck {
-    HookCheck { state, message: said.into() }
+fn standing(state: State, message: impl Into<String>) -> HookCheck {
+    HookCheck { state, message: message.into() }
 }
 
 /// Returns the pins of a project, as this process finds it. Existing pins in `known` are kept.

@@ -67,42 +67,44 @@ pub(super) fn client(
     let host = host_in(chain, hosts);
     if let Some((at, name, pid)) = &host {
         let (server, between) = (&chain[0], &chain[1..*at]);
-        if !between.iter().all(|seen| only_starts(seen, server)) {
+        if !between.iter().all(|identity| only_starts(identity, server)) {
             return Some(Sign::Between { name: name.clone(), pid: *pid });
         }
     }
     let clients: Vec<u32> = match &host {
         Some((_, _, pid)) => vec![*pid],
         // A process that adopts orphans starts no server.
-        None => chain[1..].iter().filter(|seen| !seen.is_no_host()).map(|seen| seen.process.pid).collect(),
+        None => {
+            chain[1..].iter().filter(|identity| !identity.is_no_host()).map(|identity| identity.process.pid).collect()
+        }
     };
     (is_fed_by(&clients) == Some(false)).then_some(Sign::Elsewhere)
 }
 
 /// Returns the nearest ancestor that is a host: its index, name and process ID.
 fn host_in(chain: &[ProcessIdentity], hosts: &Hosts) -> Option<(usize, String, u32)> {
-    chain.iter().enumerate().skip(1).find_map(|(at, seen)| {
-        let name = hosts.known(&seen.process).map(|host| host.name).or_else(|| named_like_agent(seen))?;
-        Some((at, name, seen.process.pid))
+    chain.iter().enumerate().skip(1).find_map(|(at, identity)| {
+        let name = hosts.known(&identity.process).map(|host| host.name).or_else(|| named_like_agent(identity))?;
+        Some((at, name, identity.process.pid))
     })
 }
 
-fn named_like_agent(seen: &ProcessIdentity) -> Option<String> {
-    let name = seen.name();
-    let script = seen.words.get(1).filter(|_| INTERPRETERS.contains(&name)).map(|word| name_of(word));
+fn named_like_agent(identity: &ProcessIdentity) -> Option<String> {
+    let name = identity.name();
+    let script = identity.words.get(1).filter(|_| INTERPRETERS.contains(&name)).map(|word| name_of(word));
     let script = script.map(|name| name.trim_end_matches(".js").trim_end_matches(".mjs"));
     let found = AGENTS.iter().find(|agent| **agent == name || Some(**agent) == script)?;
     Some((*found).to_owned())
 }
 
 /// Checks whether a process is a shell whose whole script is the server's command line.
-fn only_starts(seen: &ProcessIdentity, server: &ProcessIdentity) -> bool {
-    let Some([option, text]) = seen.words.get(1..) else { return false };
+fn only_starts(identity: &ProcessIdentity, server: &ProcessIdentity) -> bool {
+    let Some([option, text]) = identity.words.get(1..) else { return false };
     let mut words: Vec<&str> = text.split_whitespace().collect();
     if words.first() == Some(&"exec") {
         words.remove(0);
     }
     let is_same = words.first().map(|word| name_of(word)) == server.words.first().map(|word| name_of(word))
         && words.get(1..).is_some_and(|rest| rest.iter().copied().eq(server.words.iter().skip(1).map(String::as_str)));
-    seen.is_shell() && matches!(option.as_str(), "-c" | "-lc") && is_same
+    identity.is_shell() && matches!(option.as_str(), "-c" | "-lc") && is_same
 }

@@ -69,8 +69,9 @@ impl Hosts {
 /// several processes of one program, returns the outermost, because the agent's shells descend from it too. Returns
 /// `None` if the hook was run from an interactive shell.
 fn host_of(chain: impl IntoIterator<Item = ProcessIdentity>) -> Option<Process> {
-    let mut above = chain.into_iter().skip(1).skip_while(|seen| seen.is_shell() && runs_text(seen)).peekable();
-    let mut host = above.next().filter(|seen| !seen.is_shell() && !seen.is_no_host())?;
+    let mut above =
+        chain.into_iter().skip(1).skip_while(|identity| identity.is_shell() && runs_text(identity)).peekable();
+    let mut host = above.next().filter(|identity| !identity.is_shell() && !identity.is_no_host())?;
     while let Some(next) = above.next_if(|next| next.file.is_some() && next.file == host.file) {
         host = next;
     }
@@ -81,13 +82,14 @@ fn host_of(chain: impl IntoIterator<Item = ProcessIdentity>) -> Option<Process> 
 /// may have started another.
 pub(super) fn hosts_in(chain: &[ProcessIdentity], known: Option<&Hosts>) -> Vec<Process> {
     let is_known = |process: &Process| known.is_some_and(|known| known.known(process).is_some());
-    let others = chain.iter().skip(1).map(|seen| seen.process.clone()).filter(is_known);
+    let others = chain.iter().skip(1).map(|identity| identity.process.clone()).filter(is_known);
     host_of(chain.iter().cloned()).into_iter().chain(others).collect()
 }
 
 /// Checks whether a shell was started with `-c`, and so reads no terminal.
-fn runs_text(seen: &ProcessIdentity) -> bool {
-    seen.words
+fn runs_text(identity: &ProcessIdentity) -> bool {
+    identity
+        .words
         .iter()
         .skip(1)
         .take_while(|word| word.starts_with('-'))

@@ -135,7 +135,7 @@ impl People<'_> {
     /// oldest on, and the one that the environment names.
     fn folders(&self, chain: Option<&[ProcessIdentity]>) -> Result<Vec<PathBuf>, ServiceError> {
         let ancestors = chain.unwrap_or_default().iter().rev();
-        let theirs = ancestors.filter_map(|seen| data_folder_of(seen.process.pid));
+        let theirs = ancestors.filter_map(|ancestor| data_folder_of(ancestor.process.pid));
         let mut folders: Vec<PathBuf> = Vec::new();
         for folder in self.own_folder().into_iter().chain(theirs).chain([self.data_folder()?]) {
             if !folders.contains(&folder) {

@@ -162,11 +162,11 @@ mod system {
         // Closes this process's copies of the files, so that readers see the end when the child exits.
         drop(command);
         let ended = Arc::new(AtomicBool::new(false));
-        let (seen, pid, mut waiting) = (Arc::clone(&ended), Pid::from_child(&child), stream.try_clone()?);
+        let (has_ended, pid, mut waiting) = (Arc::clone(&ended), Pid::from_child(&child), stream.try_clone()?);
         std::thread::spawn(move || {
             // A client sends nothing more: this returns when it has exited.
             let _ = waiting.read(&mut [0]);
-            if !seen.load(Ordering::SeqCst) {
+            if !has_ended.load(Ordering::SeqCst) {
                 let _ended_meanwhile = kill_process(pid, Signal::TERM);
             }
         });

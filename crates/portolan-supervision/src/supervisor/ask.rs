@@ -93,26 +93,27 @@ impl Supervisor<'_> {
         self.log
             .change(|board, now| {
                 let Some(question) = board.questions.get(token) else { return Err(unknown()) };
-                let Some(said) = answer(body, &question.choices) else {
+                let Some(parsed) = answer(body, &question.choices) else {
                     let data = json!({ "replyToken": token, "raw": body });
                     let entry = LogEntry { task: question.task.clone(), ..LogEntry::of(Kind::ReplyUnparseable, data) };
                     return Ok((vec![entry], Err(unparseable(question))));
                 };
-                let (said, digest) = (said.clone(), Digest::of(&said).to_string());
+                let (parsed, digest) = (parsed.clone(), Digest::of(&parsed).to_string());
                 if let Some(known) = &question.answer {
-                    let is_same = known.digest.as_ref().map_or(known.body == said, |known| *known == digest);
-                    let replied = if is_same { Ok(ReplyResult { answer: said, again: true }) } else { Err(answered()) };
+                    let is_same = known.digest.as_ref().map_or(known.body == parsed, |known| *known == digest);
+                    let replied =
+                        if is_same { Ok(ReplyResult { answer: parsed, again: true }) } else { Err(answered()) };
                     return Ok((Vec::new(), replied));
                 }
                 // After the deadline the default counts, because the waiting task has continued with it.
                 if let (Some(deadline), Some(default)) = (question.deadline, &question.default)
                     && deadline <= now
-                    && *default != said
+                    && *default != parsed
                 {
                     return Ok((vec![received(question, default, "timeout", None)], Err(answered())));
                 }
-                let entry = received(question, &said, by, via);
-                Ok((vec![entry], Ok(ReplyResult { answer: said, again: false })))
+                let entry = received(question, &parsed, by, via);
+                Ok((vec![entry], Ok(ReplyResult { answer: parsed, again: false })))
             })
             .await?
     }

@@ -14,8 +14,8 @@ pub(super) fn shown(output: Output) -> Listener {
     if !is_looked_at(output) {
         return Listener::default();
     }
-    Listener::new(|heard| {
-        let line: String = one_line(heard.line.unwrap_or(heard.check)).chars().take(COLUMNS).collect();
+    Listener::new(|event| {
+        let line: String = one_line(event.line.unwrap_or(event.check)).chars().take(COLUMNS).collect();
         // The final report has everything, even if this line cannot be shown.
         let _unshown = write!(std::io::stderr(), "\r\x1b[2K  {line}");
     })

@@ -242,7 +242,7 @@ fn performed(args: &Run, output: Output, project: &Path, checks: &ProjectChecks)
         let help = "`portolan checks detect` finds what the project's files suggest";
         return Err(ServiceError::refused("no_checks", message, help).into());
     }
-    let (mut worst, mut told) = (Exit::Done, Vec::new());
+    let (mut worst, mut objects) = (Exit::Done, Vec::new());
     for name in names {
         if !output.is_json() {
             output.remark(format!("{name} …"));
@@ -260,7 +260,7 @@ fn performed(args: &Run, output: Output, project: &Path, checks: &ProjectChecks)
             }
         };
         if output.is_json() {
-            told.push(json!({ "check": name, "standing": word, "reason": reason, "output": text }));
+            objects.push(json!({ "check": name, "standing": word, "reason": reason, "output": text }));
         } else {
             if !text.is_empty() {
                 output.remark(safe(text.trim_end()));
@@ -273,7 +273,7 @@ fn performed(args: &Run, output: Output, project: &Path, checks: &ProjectChecks)
         }
     }
     if output.is_json() {
-        output.json(&json!({ "checks": told }))?;
+        output.json(&json!({ "checks": objects }))?;
     }
     Ok(worst)
 }

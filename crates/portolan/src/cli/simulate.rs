@@ -80,21 +80,21 @@ fn other(path: &Path, named: &str, ids: &[String]) -> ServiceError {
     ServiceError::refused("unknown_tool", message, format!("it has {}", list(&ids)))
 }
 
-fn print(output: &Output, replayed: &ReplayResult, told: &Counterexample) -> anyhow::Result<()> {
+fn print(output: &Output, replayed: &ReplayResult, counterexample: &Counterexample) -> anyhow::Result<()> {
     let ReplayResult { lines, at, is_over, refused } = replayed;
     if output.is_json() {
         let refused =
             refused.as_ref().map(|why| json!({ "event": lines.len() + 1, "message": why.message, "help": why.help }));
         let at: Vec<_> = at.iter().map(|(node, offers)| json!({ "node": node, "offers": offers })).collect();
         return output.json(&json!({
-            "workflow": told.opening.workflow, "lines": lines, "refused": refused, "over": is_over, "at": at,
-            "assumes": told.assumes,
+            "workflow": counterexample.opening.workflow, "lines": lines, "refused": refused, "over": is_over, "at": at,
+            "assumes": counterexample.assumes,
         }));
     }
     for (number, line) in lines.iter().enumerate() {
         output.line(format!("  {:>3}  {}", number + 1, one_line(line)))?;
     }
-    for assumed in &told.assumes {
+    for assumed in &counterexample.assumes {
         output.line(format!("       supposing that {}", one_line(assumed)))?;
     }
     if let Some(why) = refused {

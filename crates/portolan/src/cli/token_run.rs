@@ -29,19 +29,19 @@ pub(super) async fn answer(output: &Output, service: &Service, given: &PersonInp
         return Err(ServiceError::refused("usage", "a token has only one position", help).into());
     }
     let now = service.view(&Request::led(given.run), &runs::person()).await?;
-    let Some(asked) = now.situation.question.as_ref().map(|question| &question.asked) else {
+    let Some(open_question) = now.situation.question.as_ref().map(|question| &question.asked) else {
         let help = "the agent is working, or the run has ended: `portolan runs show` says which";
         return Err(ServiceError::refused("nothing_asked", "the run has no open question", help).into());
     };
     let word = match given.answer {
         Some(answer) => answer.to_owned(),
-        None => pick(output, &asked.message, &options(asked))?,
+        None => pick(output, &open_question.message, &options(open_question))?,
     };
     let (option, note) = (Some(Outcome::from(word)), given.note.map(str::to_owned));
     if now.asks_person {
         person::confirmed(service, ANSWERS)?;
     }
-    let answer = Act::Answer { checkpoint: asked.id.clone(), option, note, outputs: given.outputs() };
+    let answer = Act::Answer { checkpoint: open_question.id.clone(), option, note, outputs: given.outputs() };
     let after = service.act(&Request::led(&now.state), &answer, &runs::person()).await?;
     print(output, &after)?;
     output.remark("give the agent this state to continue with");
@@ -62,8 +62,8 @@ pub(super) async fn migrate(output: &Output, service: &Service, token: &str) -> 
     Ok(Exit::Done)
 }
 
-fn options(asked: &QuestionView) -> Vec<(String, String)> {
-    asked.options.iter().map(|option| (option.id.clone(), option.label.clone())).collect()
+fn options(question: &QuestionView) -> Vec<(String, String)> {
+    question.options.iter().map(|option| (option.id.clone(), option.label.clone())).collect()
 }
 
 fn print(output: &Output, view: &View) -> anyhow::Result<()> {
@@ -71,7 +71,7 @@ fn print(output: &Output, view: &View) -> anyhow::Result<()> {
     if output.is_json() {
         return output.json(&json!({ "state": view.state, "guidance": guidance }));
     }
-    let Some(asked) = &guidance.checkpoint else {
+    let Some(open_question) = &guidance.checkpoint else {
         output.line(safe(&guidance.message))?;
         output.line("")?;
         return output.line(one_line(&view.state));
@@ -79,10 +79,10 @@ fn print(output: &Output, view: &View) -> anyhow::Result<()> {
     let headline = guidance.message.lines().next().unwrap_or_default();
     output.line(one_line(headline))?;
     output.line("")?;
-    output.line(safe(&asked.message))?;
+    output.line(safe(&open_question.message))?;
     output.line("")?;
     let command = |id: &str| command_line(&["portolan", "runs", "answer", &view.state, id].map(str::to_owned));
     let rows: Vec<Vec<String>> =
-        options(asked).into_iter().map(|(id, label)| vec!["answer".to_owned(), label, command(&id)]).collect();
+        options(open_question).into_iter().map(|(id, label)| vec!["answer".to_owned(), label, command(&id)]).collect();
     output.line(output.paint(Paint::Faint, &table(&rows)))
 }

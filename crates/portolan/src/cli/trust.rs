@@ -122,7 +122,7 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
     definitions.extend(led);
     let typecheck = match args.typecheck || !rules.is_empty() {
         true => match typecheck(&service, rules.first().map(|path| path.as_path()), args)? {
-            Ok(asked) => Some(asked),
+            Ok(request) => Some(request),
             Err(FaultyRules(source, faults)) => {
                 let findings = faults.into_iter().map(|fault| (source.clone(), fault)).collect();
                 return draw_findings(&output, &source.name, &findings);
@@ -131,9 +131,9 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
         false => None,
     };
     let mut report = Vec::new();
-    if let Some((asked, others)) = typecheck.as_deref().and_then(<[TrustRequest]>::split_first) {
+    if let Some((request, others)) = typecheck.as_deref().and_then(<[TrustRequest]>::split_first) {
         let are_agreed = !rules.is_empty() && !args.revoke && install::agree(service.project())?;
-        let mut settled = settle(&output, &service, asked, change)?;
+        let mut settled = settle(&output, &service, request, change)?;
         if are_agreed {
             settled["agreed"] = true.into();
             if !output.is_json() {
@@ -141,17 +141,17 @@ pub(super) fn run(args: &TrustArgs, common: &Common) -> anyhow::Result<Exit> {
             }
         }
         report.push(settled);
-        for asked in others {
-            report.push(settle(&output, &service, asked, change)?);
+        for request in others {
+            report.push(settle(&output, &service, request, change)?);
         }
     }
     for path in added {
-        for asked in own(&service, path)? {
-            report.push(settle(&output, &service, &asked, change)?);
+        for request in own(&service, path)? {
+            report.push(settle(&output, &service, &request, change)?);
         }
     }
-    for asked in servers {
-        report.push(settle(&output, &service, &asked, change)?);
+    for request in servers {
+        report.push(settle(&output, &service, &request, change)?);
     }
     for (source, definition) in definitions {
         let request = TrustRequest::of(&source, &definition.workflow);
@@ -177,8 +177,8 @@ fn of_project(path: &Path) -> Option<&'static str> {
 
 /// Records that the person allows the commands of a project file.
 pub(super) fn allow(output: &Output, service: &Service, file: &str) -> anyhow::Result<()> {
-    for asked in own(service, &service.project().join(file))? {
-        settle(output, service, &asked, TrustChange { change: Change::Allow, scope: Scope::Machine })?;
+    for request in own(service, &service.project().join(file))? {
+        settle(output, service, &request, TrustChange { change: Change::Allow, scope: Scope::Machine })?;
     }
     Ok(())
 }
@@ -413,17 +413,17 @@ fn record(
 fn settle(
     output: &Output,
     service: &Service,
-    asked: &TrustRequest,
+    request: &TrustRequest,
     change: TrustChange,
 ) -> anyhow::Result<serde_json::Value> {
-    let file = one_line(&asked.file);
-    let Some((digest, runs)) = &asked.runs else {
+    let file = one_line(&request.file);
+    let Some((digest, runs)) = &request.runs else {
         if !output.is_json() {
-            output.line(format!("{file}: it runs no commands, so there is nothing to trust{}", asked.otherwise))?;
+            output.line(format!("{file}: it runs no commands, so there is nothing to trust{}", request.otherwise))?;
         }
-        return Ok(json!({ "file": asked.file, "trusted": false, "commands": [] }));
+        return Ok(json!({ "file": request.file, "trusted": false, "commands": [] }));
     };
-    let entry = asked.entry(service, digest, runs.iter().map(masked).collect());
+    let entry = request.entry(service, digest, runs.iter().map(masked).collect());
     let runs = entry.runs.clone();
     let changed = record(service, entry, change)?;
     let message = match (&changed, change.scope) {
@@ -444,18 +444,18 @@ fn settle(
         }
     }
     let trusted = matches!(changed, Changed::Allowed | Changed::StillShared);
-    Ok(json!({ "file": asked.file, "trusted": trusted, "commands": runs }))
+    Ok(json!({ "file": request.file, "trusted": trusted, "commands": runs }))
 }
 
 /// Records or revokes that tasks may begin with the phases of a file.
 fn agree(
     output: &Output,
     service: &Service,
-    asked: &TrustRequest,
+    request: &TrustRequest,
     phases: Digest,
     change: TrustChange,
 ) -> anyhow::Result<serde_json::Value> {
-    let changed = record(service, asked.entry(service, &phases, Vec::new()), change)?;
+    let changed = record(service, request.entry(service, &phases, Vec::new()), change)?;
     let message = match (&changed, change.scope) {
         (Changed::Allowed, Scope::Machine) => "tasks may begin with these phases in this project",
         (Changed::Allowed, Scope::Shared) => {
@@ -469,10 +469,10 @@ fn agree(
         }
     };
     if !output.is_json() {
-        output.line(format!("{}: {message}", one_line(&asked.file)))?;
+        output.line(format!("{}: {message}", one_line(&request.file)))?;
     }
     let trusted = matches!(changed, Changed::Allowed | Changed::StillShared);
-    Ok(json!({ "file": asked.file, "trusted": trusted, "phases": true }))
+    Ok(json!({ "file": request.file, "trusted": trusted, "phases": true }))
 }
 
 fn line(command: &TrustedCommand) -> String {

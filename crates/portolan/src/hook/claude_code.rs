@@ -71,10 +71,10 @@ fn before_tool(event: &str, answer: &Answer) -> Reply {
 }
 
 /// Returns `said` with the context added, or a silent reply if both are empty.
-fn with_context(event: &str, answer: &Answer, mut said: Value) -> Reply {
+fn with_context(event: &str, answer: &Answer, mut body: Value) -> Reply {
     if let Some(context) = answer.context() {
-        said["hookSpecificOutput"] =
+        body["hookSpecificOutput"] =
             specific(event, json!({ "additionalContext": context }))["hookSpecificOutput"].take();
     }
-    if said == json!({}) { Reply::silent() } else { Reply::json(&said) }
+    if body == json!({}) { Reply::silent() } else { Reply::json(&body) }
 }

@@ -105,9 +105,9 @@ fn context(answer: &Answer) -> Value {
     answer.context().map_or_else(|| json!({}), |context| json!({ "additionalContext": context }))
 }
 
-fn at_both_depths(event: &str, mut said: Value) -> Value {
-    if said != json!({}) {
-        said["hookSpecificOutput"] = specific(event, said.clone())["hookSpecificOutput"].take();
+fn at_both_depths(event: &str, mut body: Value) -> Value {
+    if body != json!({}) {
+        body["hookSpecificOutput"] = specific(event, body.clone())["hookSpecificOutput"].take();
     }
-    said
+    body
 }

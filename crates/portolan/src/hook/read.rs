@@ -71,9 +71,11 @@ impl<'a> Fields<'a> {
 /// Refuses an announcement of another event than the registered one: hosts ignore an answer in the format of another
 /// event, and the call would pass.
 fn same_event(host: Host, stage: Stage, fields: &Fields<'_>) -> Result<(), String> {
-    let Some(told) = fields.text(&["hook_event_name", "hookEventName"]) else { return Ok(()) };
-    match host.event(told) {
-        Some(event) if event.stage != stage => Err(format!("the host reports `{told}`, but another event is expected")),
+    let Some(event_name) = fields.text(&["hook_event_name", "hookEventName"]) else { return Ok(()) };
+    match host.event(event_name) {
+        Some(event) if event.stage != stage => {
+            Err(format!("the host reports `{event_name}`, but another event is expected"))
+        }
         _ => Ok(()),
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn unanswered(refused: &ServiceError) -> ServiceError {
 
 /// Asks the person, or takes the answer that the call contains.
 pub(super) async fn ask(
-    asked: &PendingQuestions,
+    pending: &PendingQuestions,
     question: &Question,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
@@ -79,9 +79,9 @@ pub(super) async fn ask(
     let Question { about, message, answers } = question;
     let form = form(message.clone(), answers)?;
     let result = if stateless(context) {
-        match brought(asked, request, about) {
+        match brought(pending, request, about) {
             Some(result) => result,
-            None => return Ok(AskResult::Pending(hand_out(asked, form, about.clone()))),
+            None => return Ok(AskResult::Pending(hand_out(pending, form, about.clone()))),
         }
     } else {
         context.peer.create_elicitation(form).await.map_err(|error| {
@@ -127,10 +127,10 @@ fn stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-fn hand_out(asked: &PendingQuestions, form: ElicitRequestParams, about: String) -> InputRequiredResult {
+fn hand_out(pending: &PendingQuestions, form: ElicitRequestParams, about: String) -> InputRequiredResult {
     // Two handles form a token of 80 bits that a client cannot guess.
     let state = format!("{}{}", RunId::random(), RunId::random());
-    let mut questions = asked.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut questions = pending.0.lock().unwrap_or_else(PoisonError::into_inner);
     if questions.len() >= MAX_QUESTIONS {
         questions.pop_front();
     }
@@ -140,10 +140,10 @@ fn hand_out(asked: &PendingQuestions, form: ElicitRequestParams, about: String) 
 }
 
 /// Takes the answer in a call to a pending question about the same position.
-fn brought(asked: &PendingQuestions, request: &CallToolRequestParams, about: &str) -> Option<ElicitResult> {
+fn brought(pending: &PendingQuestions, request: &CallToolRequestParams, about: &str) -> Option<ElicitResult> {
     let state = request.request_state.as_deref()?;
     let answer = request.input_responses.as_ref()?.get(INPUT)?;
-    let mut questions = asked.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut questions = pending.0.lock().unwrap_or_else(PoisonError::into_inner);
     let at = questions.iter().position(|question| question.state == state && question.about == about)?;
     questions.remove(at);
     serde_json::from_value(answer.clone()).ok()

@@ -256,9 +256,9 @@ impl ServerHandler for Face {
         let Some(mut updates) = self.toolset.updates(&uri) else {
             return Err(self.no_resource::<SubscribeRequestMethod>(&uri));
         };
-        let (peer, told) = (context.peer, ResourceUpdatedNotificationParam::new(uri.clone()));
+        let (peer, notification) = (context.peer, ResourceUpdatedNotificationParam::new(uri.clone()));
         self.subscriptions.begin(uri, async move {
-            while updates.changed().await.is_ok() && peer.notify_resource_updated(told.clone()).await.is_ok() {}
+            while updates.changed().await.is_ok() && peer.notify_resource_updated(notification.clone()).await.is_ok() {}
         });
         Ok(())
     }

@@ -144,9 +144,9 @@ impl Toolset for Several {
 
     fn open_tools(&self) -> ToolsFuture<'_> {
         Box::pin(async {
-            let (mut seen, mut tools) = (BTreeSet::new(), Vec::new());
+            let (mut names, mut tools) = (BTreeSet::new(), Vec::new());
             for set in &self.sets {
-                tools.extend(set.open_tools().await.into_iter().filter(|tool| seen.insert(tool.name.clone())));
+                tools.extend(set.open_tools().await.into_iter().filter(|tool| names.insert(tool.name.clone())));
             }
             tools
         })

@@ -31,8 +31,11 @@ pub(super) struct BreakpointView {
 }
 
 /// Converts breakpoints. Each node must exist in the definition, and each condition must parse.
-pub(super) fn breakpoints(definition: &Definition, asked: &[BreakpointRef]) -> Result<Vec<Breakpoint>, ServiceError> {
-    let breakpoint = |asked: &BreakpointRef| match asked {
+pub(super) fn breakpoints(
+    definition: &Definition,
+    references: &[BreakpointRef],
+) -> Result<Vec<Breakpoint>, ServiceError> {
+    let breakpoint = |reference: &BreakpointRef| match reference {
         BreakpointRef::Always(node) => before(definition, node).map(|(breakpoint, _)| breakpoint),
         BreakpointRef::If(Conditional { node, when }) => {
             let (breakpoint, language) = before(definition, node)?;
@@ -41,7 +44,7 @@ pub(super) fn breakpoints(definition: &Definition, asked: &[BreakpointRef]) -> R
             breakpoint.when(language, when).map_err(|fault| no_condition(node, when, &fault))
         }
     };
-    asked.iter().map(breakpoint).collect()
+    references.iter().map(breakpoint).collect()
 }
 
 /// Returns a breakpoint before a node of the drawing, and the language of its conditions.

@@ -426,7 +426,7 @@ pub(super) async fn write(
     let library = studio.service.library();
     let before = OnDisk::of(library, &id)?;
     let files = with_ends_of(&before, files_of(library, &id, wanted.files)?)?;
-    let (status, told) = match save(library, &id, &wanted.revision, files.clone()).await? {
+    let (status, body) = match save(library, &id, &wanted.revision, files.clone()).await? {
         SaveResult::Written(now) => {
             let begun = Instant::now();
             let there = now.files.into_iter().map(|(name, text)| (name, Some(text))).collect();
@@ -446,7 +446,7 @@ pub(super) async fn write(
             (StatusCode::CONFLICT, json!({ "error": error, "current": { "revision": now.revision, "files": files } }))
         }
     };
-    Ok((status, Json(told)).into_response())
+    Ok((status, Json(body)).into_response())
 }
 
 /// Restores the line ends of the files on disk.

@@ -138,8 +138,8 @@ async fn tell(studio: Arc<Studio>, mut feed: Feed, only: Option<String>, to: mps
 }
 
 /// Converts a live event, which is in no journal.
-fn now(told: &Live) -> Event {
-    match told {
+fn now(update: &Live) -> Event {
+    match update {
         Live::Said(ModelChunk { run, node, text, at }) => {
             event("said", &json!({ "run": run, "node": node, "text": text, "at": at.0 }))
         }

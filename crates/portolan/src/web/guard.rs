@@ -66,7 +66,7 @@ fn admitted(studio: &Studio, request: &Request) -> Result<(), Refusal> {
 /// Returns whether a browser opens the page itself, possibly by a link on another site. Without the token the page
 /// shows nothing, and no other page can read it.
 fn is_opened(path: &str, headers: &HeaderMap) -> bool {
-    let says = |name: &'static str, value: &str| headers.get(name).is_some_and(|said| said == value);
+    let says = |name: &'static str, value: &str| headers.get(name).is_some_and(|header| header == value);
     path == "/" && says("sec-fetch-mode", "navigate") && says("sec-fetch-dest", "document")
 }
 

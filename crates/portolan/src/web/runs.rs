@@ -227,8 +227,8 @@ fn visit(visit: &Visit) -> Value {
     object
 }
 
-fn listed<'t>(told: &'t mut Value, name: &str) -> impl Iterator<Item = &'t mut Value> {
-    told.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten()
+fn listed<'t>(object: &'t mut Value, name: &str) -> impl Iterator<Item = &'t mut Value> {
+    object.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten()
 }
 
 /// Converts an actor.

@@ -142,8 +142,8 @@ impl StartedServer {
 
     fn failed(&self, error: &CallError) -> Refusal {
         let mut message = self.hidden.text(&error.message);
-        if let Some(said) = error.stderr.trim_end().lines().next_back() {
-            message += &format!("; its last line of output: {}", self.hidden.text(said));
+        if let Some(last_line) = error.stderr.trim_end().lines().next_back() {
+            message += &format!("; its last line of output: {}", self.hidden.text(last_line));
         }
         Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, error.code, message, &self.hidden.text(&error.help))
     }

@@ -185,10 +185,10 @@ pub(super) async fn control(
         Some(trying) => trying,
         None => studio.take_up(&run).await?,
     };
-    if let Some(asked) = &command.breakpoints {
+    if let Some(references) = &command.breakpoints {
         let past = studio.past(&run).await?;
         let definition = past.lock().await.definition().clone();
-        trying.control.set_breakpoints(breakpoints(&definition, asked)?);
+        trying.control.set_breakpoints(breakpoints(&definition, references)?);
     }
     if let Some(Values { frame, values }) = command.set {
         let frame = frame.map(|frame| frame_path(&frame));

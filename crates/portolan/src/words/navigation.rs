@@ -213,7 +213,7 @@ impl Teller<'_> {
 
     fn report(&self, offer: &Offer, actions: &mut Actions) {
         let Some(outcome) = offer.outcome() else { return };
-        let (name, asked) = (&offer.name, offer.blocked_by == Some(BlockedBy::Question));
+        let (name, by_question) = (&offer.name, offer.blocked_by == Some(BlockedBy::Question));
         let title = match outcome.as_str() {
             PASSED => format!("`{name}` is done"),
             SKIPPED => format!("skip `{name}`: it is not required"),
@@ -222,10 +222,10 @@ impl Teller<'_> {
         let step = ("step_id", json!(self.situation.work.id));
         let result = ("result", json!(outcome.as_str()));
         let arguments = if outcome.as_str() == PASSED { vec![step] } else { vec![step, result] };
-        let gives = outcome.as_str() == PASSED && !asked && !self.situation.work.gives.is_empty();
+        let gives = outcome.as_str() == PASSED && !by_question && !self.situation.work.gives.is_empty();
         let fill: &[_] = if gives { &["summary", "outputs"] } else { &["summary"] };
         let mut action = self.call("complete_step", &arguments, &title, fill);
-        if !asked {
+        if !by_question {
             action.delegate.clone_from(&self.situation.work.lacks);
         }
         actions.add(action, offer.leads_on, offer.blocked_by.as_ref().map(|by| self.lifted(by)));

@@ -14,19 +14,19 @@ pub(in crate::models) const DEFAULT_MAX_TOKENS: u32 = 8_192;
 const MIN_BUDGET: u32 = 1_024;
 
 /// Returns the body of a request.
-pub(in crate::models) fn request(asked: &RequestParts<'_>) -> Value {
-    let request = asked.question.request;
+pub(in crate::models) fn request(parts: &RequestParts<'_>) -> Value {
+    let request = parts.question.request;
     let mut body = Map::new();
     let mut put = |key: &str, value: Value| drop(body.insert(key.to_owned(), value));
-    put("model", json!(asked.model));
-    let thought = thought(asked.model, &request.settings);
+    put("model", json!(parts.model));
+    let thought = thought(parts.model, &request.settings);
     put("max_tokens", json!(thought.max_tokens));
     if let Some(system) = system(request) {
         put("system", json!(system));
     }
-    put("messages", Value::from(turns(&request.messages, asked.provider.name)));
-    if !asked.question.tools.is_empty() {
-        put("tools", asked.question.tools.iter().map(tool).collect());
+    put("messages", Value::from(turns(&request.messages, parts.provider.name)));
+    if !parts.question.tools.is_empty() {
+        put("tools", parts.question.tools.iter().map(tool).collect());
     }
     let mut output = Map::new();
     output.extend(thought.effort.map(|effort| ("effort".to_owned(), json!(effort))));
@@ -42,7 +42,7 @@ pub(in crate::models) fn request(asked: &RequestParts<'_>) -> Value {
         (None, Some(temperature)) => put("temperature", json!(temperature)),
         (None, None) => {}
     }
-    if asked.stream {
+    if parts.stream {
         put("stream", json!(true));
     }
     Value::Object(body)

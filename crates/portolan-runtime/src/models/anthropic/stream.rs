@@ -70,7 +70,7 @@ pub(in crate::models) struct Stream {
     finish: Option<Finish>,
     counts: Counts,
     /// Whether the final usage has arrived. The beginning has only the usage so far.
-    told: bool,
+    has_final_usage: bool,
     model: Option<String>,
     size: usize,
 }
@@ -85,7 +85,7 @@ impl Stream {
             calls: Vec::new(),
             finish: None,
             counts: Counts::default(),
-            told: false,
+            has_final_usage: false,
             model: None,
             size: 0,
         }
@@ -170,7 +170,7 @@ impl Pieces for Stream {
             "message_delta" => {
                 self.finish = event.delta.and_then(|delta| delta.stop_reason).map(|reason| finish(Some(reason)));
                 let counts = event.usage.unwrap_or_default();
-                self.told |= counts.output_tokens.0.is_some();
+                self.has_final_usage |= counts.output_tokens.0.is_some();
                 self.counts = self.counts.then(counts);
             }
             "message_stop" => {
@@ -193,7 +193,7 @@ impl Pieces for Stream {
         let extra = extra(self.provider, self.thoughts);
         let message = Message { content, tool_calls: self.calls, extra, ..Message::text(Role::Assistant, "") };
         let mut usage = self.counts.usage();
-        usage.output = usage.output.filter(|_| self.told);
+        usage.output = usage.output.filter(|_| self.has_final_usage);
         let finish = ended(finish, &message);
         Some(ModelAnswer { message, finish, usage, model: self.model, cost_microdollars: None })
     }

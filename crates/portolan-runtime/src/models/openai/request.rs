@@ -7,22 +7,22 @@ use super::super::remote::RequestParts;
 use super::super::wire::{Thinking, given_back};
 
 /// Returns the body of a request.
-pub(in crate::models) fn request(asked: &RequestParts<'_>) -> Value {
-    let request = asked.question.request;
-    let provider = asked.provider.name;
+pub(in crate::models) fn request(parts: &RequestParts<'_>) -> Value {
+    let request = parts.question.request;
+    let provider = parts.provider.name;
     let mut body = Map::new();
     let mut put = |key: &str, value: Value| drop(body.insert(key.to_owned(), value));
-    put("model", json!(asked.model));
+    put("model", json!(parts.model));
     put("messages", request.messages.iter().map(|message| message_json(message, provider)).collect());
-    if !asked.question.tools.is_empty() {
-        put("tools", asked.question.tools.iter().map(tool).collect());
+    if !parts.question.tools.is_empty() {
+        put("tools", parts.question.tools.iter().map(tool).collect());
     }
     if let Some(temperature) = &request.settings.temperature {
         put("temperature", json!(temperature));
     }
     if let Some(most) = request.settings.max_tokens {
         // OpenAI's own reasoning models refuse the older name, and most other servers know no other.
-        let is_openai = asked.is_own && provider == "openai";
+        let is_openai = parts.is_own && provider == "openai";
         put(if is_openai { "max_completion_tokens" } else { "max_tokens" }, json!(most));
     }
     if let Some(thinking) = Thinking::of(&request.settings) {
@@ -35,7 +35,7 @@ pub(in crate::models) fn request(asked: &RequestParts<'_>) -> Value {
         }
         put("response_format", json!({"type": "json_schema", "json_schema": wanted}));
     }
-    if asked.stream {
+    if parts.stream {
         put("stream", json!(true));
         put("stream_options", json!({"include_usage": true}));
     }

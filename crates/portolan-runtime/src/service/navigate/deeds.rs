@@ -100,9 +100,9 @@ fn is_last(grip: &RunAddress) -> Result<(), ServiceError> {
     }
 }
 
-fn is_at_hand(held: &HeldRun, frame: &Frame, step: &str, asked: Option<&QuestionView>) -> Result<(), ServiceError> {
-    if let Some(asked) = asked {
-        let message = format!("the question `{}` is open", asked.id);
+fn is_at_hand(held: &HeldRun, frame: &Frame, step: &str, question: Option<&QuestionView>) -> Result<(), ServiceError> {
+    if let Some(question) = question {
+        let message = format!("the question `{}` is open", question.id);
         return Err(ServiceError::refused(
             "checkpoint_open",
             message,
@@ -134,9 +134,9 @@ fn is_offered(held: &HeldRun, frame: &Frame, outcome: &Outcome) -> Result<(), Se
     Err(error)
 }
 
-fn is_asked<'a>(checkpoint: &str, asked: Option<&'a QuestionView>) -> Result<&'a QuestionView, ServiceError> {
-    match asked {
-        Some(asked) if asked.id == checkpoint => Ok(asked),
+fn is_asked<'a>(checkpoint: &str, question: Option<&'a QuestionView>) -> Result<&'a QuestionView, ServiceError> {
+    match question {
+        Some(question) if question.id == checkpoint => Ok(question),
         _ => Err(ServiceError::refused(
             "checkpoint_mismatch",
             format!("the question `{}` is not open now", clip(checkpoint)),
@@ -145,20 +145,20 @@ fn is_asked<'a>(checkpoint: &str, asked: Option<&'a QuestionView>) -> Result<&'a
     }
 }
 
-fn ask_the_person(asked: &QuestionView) -> ServiceError {
+fn ask_the_person(question: &QuestionView) -> ServiceError {
     ServiceError::of(
         ErrorKind::NeedsPerson,
         "needs_person",
-        format!("`{}` is a question for a person, and an agent's answer is not accepted here", asked.id),
+        format!("`{}` is a question for a person, and an agent's answer is not accepted here", question.id),
         crate::error::PERSON_ANSWERS,
     )
 }
 
-fn chosen(asked: &QuestionView, option: Option<&Outcome>) -> Result<Outcome, ServiceError> {
-    let ids: Vec<&str> = asked.options.iter().map(|option| option.id.as_str()).collect();
+fn chosen(question: &QuestionView, option: Option<&Outcome>) -> Result<Outcome, ServiceError> {
+    let ids: Vec<&str> = question.options.iter().map(|option| option.id.as_str()).collect();
     let (message, help) = match option {
         Some(option) if ids.contains(&option.as_str()) => return Ok(option.clone()),
-        Some(option) => (format!("`{}` is not an option of `{}`", clip(option.as_str()), asked.id), list(&ids)),
+        Some(option) => (format!("`{}` is not an option of `{}`", clip(option.as_str()), question.id), list(&ids)),
         None => ("`option_id` is missing".to_owned(), list(&ids)),
     };
     let mut error = ServiceError::refused("unknown_option", message, format!("choose one of {help}"));

@@ -39,7 +39,7 @@ pub(super) async fn settled(shared: &Arc<SharedState>) -> Result<(), StoreError>
     lock(&shared.expected).retain(|_, since| since.elapsed() < TOLD_AFTER);
     let pending: Vec<_> = lock(&shared.expected).iter().take(MOST_ASKED).map(|(id, at)| (id.clone(), *at)).collect();
     match timeout(PATIENCE, all(pending.iter().map(|(id, _)| publish(shared, id.clone())))).await {
-        Ok(told) => drop(told?),
+        Ok(published) => drop(published?),
         // The index is behind by thousands of messages. A list that lags is better than none.
         Err(_) => return Ok(()),
     }

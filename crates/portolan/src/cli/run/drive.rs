@@ -96,7 +96,7 @@ pub(in crate::cli) async fn drive(
         [ExecutionObserver::learning(hidden), progress.as_ref().map(Progress::watch), rows.as_ref().map(Rows::watch)];
     let watch = watches.into_iter().flatten().reduce(ExecutionObserver::and);
     let cast = match progress.as_ref().and_then(Progress::hears) {
-        Some(heard) => cast.with_listener(heard),
+        Some(listener) => cast.with_listener(listener),
         None => cast,
     };
     let workers = Workers { cast, ground, ..Workers::default() };

@@ -20,7 +20,7 @@ pub(super) struct Live {
     workflow: Arc<Workflow>,
     hidden: Redaction,
     /// The pending tool calls, by state and call.
-    asked: BTreeMap<(String, String), String>,
+    pending: BTreeMap<(String, String), String>,
     /// The current attempt of each state.
     attempts: BTreeMap<String, u32>,
     /// The usage before the current batch of changes, and with it.
@@ -30,8 +30,8 @@ pub(super) struct Live {
 
 impl Live {
     pub(super) fn new(output: Output, workflow: Arc<Workflow>, hidden: Redaction) -> Live {
-        let (asked, attempts, none) = (BTreeMap::new(), BTreeMap::new(), Spend::default());
-        Live { output, workflow, hidden, asked, attempts, before: none, spent: none }
+        let (pending, attempts, none) = (BTreeMap::new(), BTreeMap::new(), Spend::default());
+        Live { output, workflow, hidden, pending, attempts, before: none, spent: none }
     }
 
     /// Returns whether anything is hidden.
@@ -98,7 +98,7 @@ impl Live {
     fn asks(&mut self, name: &str, talked: &WorkingStateChange<'_>, message: &Message) -> Vec<String> {
         let mut lines = Vec::new();
         for call in &message.tool_calls {
-            self.asked.insert((name.to_owned(), call.id.clone()), call.name.clone());
+            self.pending.insert((name.to_owned(), call.id.clone()), call.name.clone());
             let arguments = match &call.arguments {
                 Arguments::Json(value) => self.hidden.value(value).to_string(),
                 Arguments::Text(text) => self.hidden.text(text),
@@ -115,7 +115,7 @@ impl Live {
         (call, done): (&str, &ToolCallResult),
     ) -> Option<String> {
         let indent = indent(talked);
-        let tool = self.asked.remove(&(name.to_owned(), call.to_owned())).unwrap_or_else(|| call.to_owned());
+        let tool = self.pending.remove(&(name.to_owned(), call.to_owned())).unwrap_or_else(|| call.to_owned());
         match done {
             ToolCallResult::Output(_) => None,
             ToolCallResult::Failed(why) => {

@@ -23,19 +23,19 @@ pub(in crate::cli) struct OutcomeReport<'t> {
 }
 
 /// Prints the outcome.
-pub(in crate::cli) fn tell(output: Output, told: &OutcomeReport<'_>) -> anyhow::Result<Exit> {
+pub(in crate::cli) fn tell(output: Output, outcome_report: &OutcomeReport<'_>) -> anyhow::Result<Exit> {
     if !output.is_json()
-        && let Some(rows) = &told.rows
+        && let Some(rows) = &outcome_report.rows
     {
         output.remark(waterfall(rows, width()).trim_end());
     }
-    match &told.finished.outcome {
+    match &outcome_report.finished.outcome {
         Outcome::Done(result) => {
-            done(output, told, result.as_deref().unwrap_or(&Value::Null))?;
+            done(output, outcome_report, result.as_deref().unwrap_or(&Value::Null))?;
             Ok(Exit::Done)
         }
         Outcome::Failed(fault) => {
-            failed(output, told, &told.hidden.fault(fault));
+            failed(output, outcome_report, &outcome_report.hidden.fault(fault));
             Ok(Exit::Failed)
         }
         Outcome::Cancelled => {
@@ -43,35 +43,35 @@ pub(in crate::cli) fn tell(output: Output, told: &OutcomeReport<'_>) -> anyhow::
             Ok(Exit::Failed)
         }
         Outcome::Waiting { node, .. } => {
-            waiting(output, told, node)?;
+            waiting(output, outcome_report, node)?;
             Ok(Exit::Waiting)
         }
     }
 }
 
-fn done(output: Output, told: &OutcomeReport<'_>, result: &Value) -> anyhow::Result<()> {
+fn done(output: Output, outcome_report: &OutcomeReport<'_>, result: &Value) -> anyhow::Result<()> {
     if !output.is_json() {
         let text = if stdout().is_terminal() { serde_json::to_string_pretty(result)? } else { result.to_string() };
         return output.line(text);
     }
-    output.json(&with_trace(told, json!({ "outcome": "done", "output": result })))
+    output.json(&with_trace(outcome_report, json!({ "outcome": "done", "output": result })))
 }
 
 /// Completes the JSON report with the run, the number of executed nodes, and the trace if requested.
-fn with_trace(told: &OutcomeReport<'_>, mut report: Value) -> Value {
-    report["run"] = json!(told.finished.run.as_ref().map(ToString::to_string));
-    report["executed"] = json!(told.finished.executed);
-    if let Some(rows) = &told.rows {
+fn with_trace(outcome_report: &OutcomeReport<'_>, mut report: Value) -> Value {
+    report["run"] = json!(outcome_report.finished.run.as_ref().map(ToString::to_string));
+    report["executed"] = json!(outcome_report.finished.executed);
+    if let Some(rows) = &outcome_report.rows {
         report["trace"] = json!(rows);
     }
     report
 }
 
-fn failed(output: Output, told: &OutcomeReport<'_>, fault: &Fault) {
+fn failed(output: Output, outcome_report: &OutcomeReport<'_>, fault: &Fault) {
     if output.is_json() {
         let Fault { node, code, message, detail } = fault;
         let report = json!({ "error": code, "message": message, "help": "", "node": node, "detail": detail });
-        return output.remark(with_trace(told, report).to_string());
+        return output.remark(with_trace(outcome_report, report).to_string());
     }
     output.remark(one_line(&format!("error: `{}` failed ({}): {}", fault.node, fault.code, fault.message)));
     if !fault.detail.is_empty() {
@@ -79,10 +79,10 @@ fn failed(output: Output, told: &OutcomeReport<'_>, fault: &Fault) {
     }
 }
 
-fn waiting(output: Output, told: &OutcomeReport<'_>, node: &str) -> anyhow::Result<()> {
-    let run = told.finished.run.as_ref().map(ToString::to_string).unwrap_or_default();
+fn waiting(output: Output, outcome_report: &OutcomeReport<'_>, node: &str) -> anyhow::Result<()> {
+    let run = outcome_report.finished.run.as_ref().map(ToString::to_string).unwrap_or_default();
     if output.is_json() {
-        return output.json(&with_trace(told, json!({ "outcome": "waiting", "node": node })));
+        return output.json(&with_trace(outcome_report, json!({ "outcome": "waiting", "node": node })));
     }
     output.remark(one_line(&format!("run {run} waits at `{node}`; `portolan runs show {run}` says for whom")));
     Ok(())

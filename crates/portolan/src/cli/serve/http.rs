@@ -258,11 +258,11 @@ fn print_address(
     Ok(())
 }
 
-fn with_page(mut told: Value, page: Option<&str>) -> Value {
-    if let (Some(page), Some(fields)) = (page, told.as_object_mut()) {
+fn with_page(mut object: Value, page: Option<&str>) -> Value {
+    if let (Some(page), Some(fields)) = (page, object.as_object_mut()) {
         fields.insert("studio".to_owned(), page.into());
     }
-    told
+    object
 }
 
 /// Returns the project's token and its file. Creates it if there is none that only this user can read.

@@ -80,7 +80,7 @@ impl App {
             ),
             answers: vec![(answer, "what was chosen on the page".to_owned())],
         };
-        match ask::ask(&self.asked, &question, request, context).await? {
+        match ask::ask(&self.pending, &question, request, context).await? {
             AskResult::Answered(answer) => Ok(Confirmed::By(answer.caller)),
             AskResult::Declined => Err(ask::unanswered(refused)),
             AskResult::Pending(question) => Ok(Confirmed::Later(question.into())),

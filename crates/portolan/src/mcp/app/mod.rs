@@ -44,12 +44,12 @@ pub(super) struct App {
     /// Whether steps that the run has not reached are shown.
     shows_definitions: bool,
     codes: Codes,
-    asked: PendingQuestions,
+    pending: PendingQuestions,
 }
 
 impl App {
     pub(super) fn new(service: Arc<Service>, names: Names, shows_definitions: bool) -> App {
-        App { service, names, shows_definitions, codes: Codes::default(), asked: PendingQuestions::default() }
+        App { service, names, shows_definitions, codes: Codes::default(), pending: PendingQuestions::default() }
     }
 
     /// Calls one of the page's tools. Returns `None` if the call is of another tool, or the client shows no pages.

@@ -23,7 +23,7 @@ pub(super) struct History(Arc<SharedHistory>);
 struct SharedHistory {
     hidden: Redaction,
     logging: bool,
-    told: Mutex<HistoryEntry>,
+    entry: Mutex<HistoryEntry>,
 }
 
 #[derive(Default)]
@@ -36,7 +36,7 @@ struct HistoryEntry {
 
 impl History {
     pub(super) fn new(hidden: Redaction, logging: bool) -> History {
-        History(Arc::new(SharedHistory { hidden, logging, told: Mutex::default() }))
+        History(Arc::new(SharedHistory { hidden, logging, entry: Mutex::default() }))
     }
 
     pub(super) fn watch(&self) -> ExecutionObserver {
@@ -59,7 +59,7 @@ impl History {
     }
 
     fn lock(&self) -> MutexGuard<'_, HistoryEntry> {
-        self.0.told.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.entry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn began(&self, began: &Began<'_>) {

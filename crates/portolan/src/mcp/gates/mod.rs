@@ -50,7 +50,7 @@ pub(crate) type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 pub(crate) fn serving(service: Arc<Service>, tell: Tell) -> ServedTools {
     let watched = Arc::new(QuestionWatch::new(Arc::clone(&service)));
     let looking = Arc::clone(&watched);
-    let server = Server { service, watched, tell, tools: schemas::tools(), asked: PendingQuestions::default() };
+    let server = Server { service, watched, tell, tools: schemas::tools(), pending: PendingQuestions::default() };
     ServedTools { meanwhile: Some(Box::pin(looking.look())), ..ServedTools::alone(Arc::new(server)) }
 }
 
@@ -59,7 +59,7 @@ struct Server {
     watched: Arc<QuestionWatch>,
     tell: Tell,
     tools: Vec<Tool>,
-    asked: PendingQuestions,
+    pending: PendingQuestions,
 }
 
 impl Server {
@@ -126,7 +126,7 @@ impl Server {
             return Err(ServiceError { help, ..error });
         }
         let question = question(wanted, &flow.status().await?);
-        match ask::ask(&self.asked, &question, request, context).await? {
+        match ask::ask(&self.pending, &question, request, context).await? {
             AskResult::Answered(Said { word, caller, .. }) if word.as_str() == PAST => {
                 Ok(state(&flow.get_past(wanted, &caller).await?))
             }

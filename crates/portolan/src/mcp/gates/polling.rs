@@ -14,7 +14,7 @@ pub(super) const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) struct QuestionWatch {
     service: Arc<Service>,
-    seen: Mutex<LastSeen>,
+    last: Mutex<LastSeen>,
     news: watch::Sender<u64>,
     soon: Notify,
 }
@@ -29,8 +29,8 @@ struct LastSeen {
 impl QuestionWatch {
     pub(super) fn new(service: Arc<Service>) -> QuestionWatch {
         let mark = Supervisor::of(&service).mark();
-        let seen = Mutex::new(LastSeen { mark, open: None });
-        QuestionWatch { service, seen, news: watch::Sender::new(0), soon: Notify::new() }
+        let last = Mutex::new(LastSeen { mark, open: None });
+        QuestionWatch { service, last, news: watch::Sender::new(0), soon: Notify::new() }
     }
 
     /// Returns a receiver that changes when the open questions differ from those of the last check. They are polled
@@ -48,12 +48,12 @@ impl QuestionWatch {
 
     /// Returns the questions that are open now.
     pub(super) async fn open(&self) -> Result<Vec<Question>, ServiceError> {
-        self.read(&mut *self.seen.lock().await).await
+        self.read(&mut *self.last.lock().await).await
     }
 
     /// Returns whether a question was open at the last check.
     pub(super) async fn was_open(&self, token: &str) -> bool {
-        let last = self.seen.lock().await;
+        let last = self.last.lock().await;
         last.open.as_ref().is_none_or(|open| open.iter().any(|question| question.token == token))
     }
 
@@ -74,24 +74,24 @@ impl QuestionWatch {
     }
 
     async fn look_once(&self) -> Result<(), ServiceError> {
-        let mut last = self.seen.lock().await;
+        let mut last = self.last.lock().await;
         if last.open.is_none() || last.mark != Supervisor::of(&self.service).mark() {
             self.read(&mut last).await?;
         }
         Ok(())
     }
 
-    async fn read(&self, seen: &mut LastSeen) -> Result<Vec<Question>, ServiceError> {
+    async fn read(&self, last: &mut LastSeen) -> Result<Vec<Question>, ServiceError> {
         // Taken before the board is read: a record written meanwhile changes the mark, and is detected by the next
         // check.
         let mark = Supervisor::of(&self.service).mark();
         let open: Vec<Question> = self.service.supervisor_log().board().await?.open().cloned().collect();
-        let is_news = match &seen.open {
+        let is_news = match &last.open {
             Some(known) => *known != open,
             // The questions before the first check are unknown, and may have been others if the log has grown.
-            None => seen.mark != mark,
+            None => last.mark != mark,
         };
-        *seen = LastSeen { mark, open: Some(open.clone()) };
+        *last = LastSeen { mark, open: Some(open.clone()) };
         if is_news {
             self.news.send_modify(|count| *count += 1);
         }

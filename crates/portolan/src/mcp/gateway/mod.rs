@@ -58,7 +58,7 @@ pub(crate) fn serving(service: Arc<Service>, gateway: Arc<Gateway>) -> ServedToo
     let waiting = Arc::<WaitingCalls>::default();
     let left = Arc::clone(&waiting);
     ServedTools {
-        toolset: Arc::new(Server { service, gateway, asked: PendingQuestions::default(), waiting }),
+        toolset: Arc::new(Server { service, gateway, pending: PendingQuestions::default(), waiting }),
         workers: 1,
         beforehand: Some(Box::pin(async move { beginning.begin().await })),
         meanwhile: None,
@@ -73,7 +73,7 @@ struct Server {
     service: Arc<Service>,
     gateway: Arc<Gateway>,
     /// Questions of Portolan's own.
-    asked: PendingQuestions,
+    pending: PendingQuestions,
     /// Calls that wait for answers of their clients to questions of the servers.
     waiting: Arc<WaitingCalls>,
 }
@@ -105,12 +105,12 @@ impl Server {
             Decision::Allow => {}
             Decision::Block => return Ok(self.refused(&judged, &caller).await),
             Decision::Ask => match self.ask(&judged, &caller, &request, context).await? {
-                AskResult::Answered(said) if said.word.as_str() == ALLOW => {
+                AskResult::Answered(reply) if reply.word.as_str() == ALLOW => {
                     judged = self.gateway.judge_again(&judged).await;
                     if judged.answer.decision == Decision::Block {
                         return Ok(self.refused(&judged, &caller).await);
                     }
-                    self.gateway.allowed_by_person(&mut judged, said.caller.name()).await?;
+                    self.gateway.allowed_by_person(&mut judged, reply.caller.name()).await?;
                 }
                 AskResult::Answered(_) => return Ok(self.refused(&judged, &caller).await),
                 AskResult::Declined if self.can_ask(&caller, context) => {
@@ -187,7 +187,7 @@ impl Server {
             message,
             answers: answers.map(|(word, does)| (word.to_owned(), does.to_owned())).to_vec(),
         };
-        ask::ask(&self.asked, &question, request, context).await
+        ask::ask(&self.pending, &question, request, context).await
     }
 
     /// Returns the refusal of a call.

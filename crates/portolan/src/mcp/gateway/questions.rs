@@ -70,7 +70,7 @@ impl Server {
                 call.progress = call.progress.map(|progress| progress.continued(context));
                 self.lead(call, waiter, request, context).await
             }
-            Return::Again(call, asked, until) => self.ask_again(waiter, call, asked, until),
+            Return::Again(call, asked_questions, until) => self.ask_again(waiter, call, asked_questions, until),
         }
     }
 
@@ -94,7 +94,9 @@ impl Server {
                 done.result_type.get_or_insert(ResultType::COMPLETE);
                 Ok(done.into())
             }
-            Step::Asked(call, asked) => self.ask_again(waiter, call, asked, Instant::now() + LIFETIME),
+            Step::Asked(call, asked_questions) => {
+                self.ask_again(waiter, call, asked_questions, Instant::now() + LIFETIME)
+            }
         }
     }
 
@@ -103,28 +105,28 @@ impl Server {
         &self,
         waiter: &Waiter<'_>,
         call: OpenCall,
-        asked: AskedQuestions,
+        asked_questions: AskedQuestions,
         until: Instant,
     ) -> Result<CallToolResponse, ServiceError> {
-        let questions = asked.questions.clone();
-        let state = self.waiting.wait(waiter, call, asked, until)?;
+        let questions = asked_questions.questions.clone();
+        let state = self.waiting.wait(waiter, call, asked_questions, until)?;
         Ok(InputRequiredResult::new(Some(questions), Some(state)).into())
     }
 }
 
 /// Returns a way for the questions of a call, and its end.
 fn passing_on() -> (OnQuestions, mpsc::Receiver<AskedQuestions>) {
-    let (asking, asked) = mpsc::channel(MAX_QUEUED);
+    let (sender, receiver) = mpsc::channel(MAX_QUEUED);
     let on_questions: OnQuestions = Arc::new(move |questions| {
-        let asking = asking.clone();
+        let sender = sender.clone();
         Box::pin(async move {
             let (answer, answered) = oneshot::channel();
             let gone = |_gone| unanswered("the client has left, or did not answer in time");
-            asking.send(AskedQuestions { questions, answer }).await.map_err(|_| gone(()))?;
+            sender.send(AskedQuestions { questions, answer }).await.map_err(|_| gone(()))?;
             answered.await.map_err(|_| gone(()))?
         })
     });
-    (on_questions, asked)
+    (on_questions, receiver)
 }
 
 /// Runs a call up to its result. A client with a session is asked meanwhile.

@@ -55,7 +55,7 @@ struct WaitingCall {
     caller: String,
     about: String,
     call: OpenCall,
-    asked: AskedQuestions,
+    asked_questions: AskedQuestions,
     until: Instant,
 }
 
@@ -88,7 +88,7 @@ impl WaitingCalls {
         self: &Arc<Self>,
         waiter: &Waiter<'_>,
         call: OpenCall,
-        asked: AskedQuestions,
+        asked_questions: AskedQuestions,
         until: Instant,
     ) -> Result<String, ServiceError> {
         // Two handles form a token of 80 bits that a client cannot guess.
@@ -102,7 +102,7 @@ impl WaitingCalls {
                 return Err(ServiceError::refused("too_many_questions", message, help));
             }
             let (caller, about) = (waiter.caller.to_owned(), waiter.about.clone());
-            calls.insert(state.clone(), WaitingCall { caller, about, call, asked, until });
+            calls.insert(state.clone(), WaitingCall { caller, about, call, asked_questions, until });
         }
         let (waiting, ended) = (Arc::downgrade(self), state.clone());
         tokio::spawn(async move {
@@ -124,15 +124,15 @@ impl WaitingCalls {
                 which performs it anew";
             return Err(ServiceError::refused("unknown_state", message, help));
         }
-        let WaitingCall { call, asked, until, .. } = calls.remove(state).expect("it was just found");
+        let WaitingCall { call, asked_questions, until, .. } = calls.remove(state).expect("it was just found");
         drop(calls);
         let given = request.input_responses.clone().unwrap_or_default();
-        if asked.questions.keys().any(|name| !given.contains_key(name)) {
-            return Ok(Return::Again(call, asked, until));
+        if asked_questions.questions.keys().any(|name| !given.contains_key(name)) {
+            return Ok(Return::Again(call, asked_questions, until));
         }
-        let answers = given.into_iter().filter(|(name, _)| asked.questions.contains_key(name)).collect();
+        let answers = given.into_iter().filter(|(name, _)| asked_questions.questions.contains_key(name)).collect();
         // A server that no longer waits ends the call, which the caller sees.
-        let _nobody_waits = asked.answer.send(Ok(answers));
+        let _nobody_waits = asked_questions.answer.send(Ok(answers));
         Ok(Return::Answered(call))
     }
 }

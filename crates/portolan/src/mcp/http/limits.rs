@@ -146,7 +146,7 @@ impl Pending {
 }
 
 fn says(headers: &HeaderMap, name: &'static str, value: &str) -> bool {
-    headers.get(name).is_some_and(|said| said == value)
+    headers.get(name).is_some_and(|header| header == value)
 }
 
 async fn limited(server: &Server, request: Request, principal: &Principal) -> Result<(Request, Permits), Response> {

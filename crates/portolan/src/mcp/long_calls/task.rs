@@ -63,10 +63,10 @@ impl LastNews {
     /// Returns the listener of the call's checks.
     pub(in crate::mcp) fn listener(self: &Arc<LastNews>) -> Listener {
         let news = Arc::clone(self);
-        Listener::new(move |heard: &CheckOutput<'_>| {
-            let line = match heard.line {
-                None => format!("checking: {}", heard.check),
-                Some(line) => format!("{}: {line}", heard.check),
+        Listener::new(move |output: &CheckOutput<'_>| {
+            let line = match output.line {
+                None => format!("checking: {}", output.check),
+                Some(line) => format!("{}: {line}", output.check),
             };
             news.lock().line = Some(line);
         })

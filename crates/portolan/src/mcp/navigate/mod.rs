@@ -74,7 +74,7 @@ pub(crate) fn serving(service: Arc<Service>, profile: Profile) -> ServedTools {
         service,
         profile,
         tools: schemas::tools(profile),
-        asked: PendingQuestions::default(),
+        pending: PendingQuestions::default(),
     }))
 }
 
@@ -83,7 +83,7 @@ struct Server {
     project: Project,
     profile: Profile,
     tools: Vec<Tool>,
-    asked: PendingQuestions,
+    pending: PendingQuestions,
 }
 
 impl Server {
@@ -145,7 +145,7 @@ impl Server {
         let Act::Answer { checkpoint, .. } = act else { return Err(refused) };
         let situated = |failed: ServiceError| ServiceError { view: refused.view.clone(), ..failed };
         leading::client_may_ask(&self.service, context, "portolan runs answer").map_err(situated)?;
-        match ask::ask(&self.asked, &question, request, context).await.map_err(situated)? {
+        match ask::ask(&self.pending, &question, request, context).await.map_err(situated)? {
             AskResult::Answered(Said { word, note, caller }) => {
                 let answer = Act::Answer { checkpoint: checkpoint.clone(), option: Some(word), note, outputs: None };
                 Ok(answers::led(&act_told(&self.service, wanted, &answer, &caller, context).await?).into())

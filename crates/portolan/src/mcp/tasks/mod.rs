@@ -70,7 +70,7 @@ struct Server {
     service: Arc<Service>,
     project: Project,
     tools: Vec<Tool>,
-    asked: ask::PendingQuestions,
+    pending: ask::PendingQuestions,
 }
 
 impl Server {
@@ -78,7 +78,7 @@ impl Server {
         let mut tools = schemas::tools();
         tools.retain(|tool| draws || tool.name != DRAWING);
         let project = Project::new(Arc::clone(&service), WORDING, PAGE, draws);
-        Server { service, project, tools, asked: ask::PendingQuestions::default() }
+        Server { service, project, tools, pending: ask::PendingQuestions::default() }
     }
 
     async fn perform(

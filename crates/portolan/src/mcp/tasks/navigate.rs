@@ -95,7 +95,7 @@ impl Server {
                 let Some((question, revision)) = question(&wanted, &error) else { return Err(error) };
                 let situated = |failed: ServiceError| ServiceError { view: error.view.clone(), ..failed };
                 leading::client_may_ask(&self.service, context, "portolan runs answer").map_err(situated)?;
-                match ask::ask(&self.asked, &question, request, context).await.map_err(situated)? {
+                match ask::ask(&self.pending, &question, request, context).await.map_err(situated)? {
                     AskResult::Answered(Answer { word, note, caller }) => {
                         let wanted = Request { revision: Some(revision), ..wanted };
                         let report = Act::Report(Report { outcome: word, note, ..report });

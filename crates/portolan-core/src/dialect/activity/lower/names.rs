@@ -229,9 +229,9 @@ impl<'f> Names<'f> {
         for name in names.into_iter().filter(|name| !self.knows(name)) {
             self.unknown(name, condition.span, "it has a value only where a step reports one", faults);
         }
-        let Expr::Condition(asked) = &condition.value else { return };
+        let Expr::Condition(tested) = &condition.value else { return };
         let always = |name: &&str| self.seeded.contains(name) && !self.items.contains(name);
-        for name in asked.existing().into_iter().filter(always) {
+        for name in tested.existing().into_iter().filter(always) {
             let message = format!("the condition tests whether `{}` exists, and it always does", clip(name));
             let fault = Diagnostic::warning("always-there", message).at(condition.span);
             faults.push(fault.help("compare its value, or remove its `default` and `required`"));

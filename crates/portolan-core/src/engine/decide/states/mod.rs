@@ -154,12 +154,12 @@ impl<'d, 'w> StateDecision<'d, 'w> {
         &self.step.node.id
     }
 
-    fn say(&mut self, said: ModelStateChange) {
-        self.talk.apply(&said);
-        if said == ModelStateChange::Undone {
+    fn say(&mut self, change: ModelStateChange) {
+        self.talk.apply(&change);
+        if change == ModelStateChange::Undone {
             self.shared = self.talk.variables_before();
         }
-        self.draft.emit(Change::Talked { frame: self.path.clone(), said });
+        self.draft.emit(Change::Talked { frame: self.path.clone(), said: change });
     }
 
     fn spend(&mut self, spend: Spend) {
