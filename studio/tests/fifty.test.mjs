@@ -275,11 +275,22 @@ const shown = (page) =>
     edges: [...document.querySelectorAll("[data-edge]")].map((edge) => `${edge.dataset.edge} ${edge.querySelector("text")?.textContent ?? ""}`).sort(),
   }));
 
-/** All of the graph is on the screen: what is beside it is not drawn. */
-async function seen(page) {
-  await page.setViewportSize({ width: 3000, height: 8000 });
+/** All of the graph comes on the screen: what is beside it is not drawn. */
+async function showAll(page, { nodes, edges }, what) {
+  // So large that the largest of them is not far: what is far is painted, and nothing of it is drawn as a node.
+  await page.setViewportSize({ width: 4000, height: 14000 });
   await page.locator("[data-graph]").focus();
-  await page.keyboard.press("0");
+  const drawn = () => page.evaluate(() => [document.querySelectorAll(".react-flow__node").length, document.querySelectorAll("[data-edge]").length]);
+  const expected = [nodes.length, edges.length];
+  let found = [];
+  for (const end = Date.now() + 120_000; Date.now() < end; ) {
+    // The graph may learn of its new size after a key, which then fits it into the old one.
+    await page.keyboard.press("0");
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    found = await drawn();
+    if (String(found) === String(expected)) return;
+  }
+  assert.deepEqual(found, expected, `${what}: the nodes and edges that are drawn`);
 }
 
 async function fiftyEdits(page, id, pick) {
@@ -323,16 +334,13 @@ async function fiftyEdits(page, id, pick) {
   // Read anew, the file says what the screen shows; a text that cannot be read would be drawn by neither.
   assert.equal(stored.sound, true, id);
   const { nodes, edges } = stored.drawing;
-  const there = ([nodes, edges]) => document.querySelectorAll(".react-flow__node").length === nodes && document.querySelectorAll("[data-edge]").length === edges;
-  await seen(page);
-  await page.waitForFunction(there, [nodes.length, edges.length]);
+  await showAll(page, stored.drawing, id);
   const screen = await shown(page);
   assert.deepEqual(screen.nodes.map((node) => node.split(" ")[0]), nodes.map((node) => node.id).sort(), id);
   await page.reload();
   await page.goto(studio.at(`/definition/${id}`));
   await page.waitForSelector(".react-flow__node");
-  await seen(page);
-  await page.waitForFunction(there, [nodes.length, edges.length]);
+  await showAll(page, stored.drawing, id);
   assert.deepEqual(await shown(page), screen, id);
   return `${id}: ${done} edits have changed the text (${Object.entries(kinds).map(([kind, count]) => `${count} ${kind}`).join(", ")}); ${texts.refused.length} were refused, ${undone} undone, of ${tries} tries`;
 }
