@@ -48,6 +48,26 @@ impl Jobs {
         });
         answer.await.unwrap_or_else(|_| Err(ended()))
     }
+
+    /// Reads something on the thread. A read that nobody waits for any longer is given up: if the server is away, the drop
+    /// of the store would wait for it.
+    pub(super) async fn read<T, F>(&self, work: impl FnOnce() -> F + Send + 'static) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + 'static,
+    {
+        let (mut reply, answer) = oneshot::channel();
+        self.run(async move || {
+            let result = tokio::select! {
+                result = work() => Some(result),
+                () = reply.closed() => None,
+            };
+            if let Some(result) = result {
+                let _ = reply.send(result);
+            }
+        });
+        answer.await.unwrap_or_else(|_| Err(ended()))
+    }
 }
 
 /// The thread.
@@ -109,4 +129,26 @@ impl Drop for Thread {
 /// Returns the error for a thread that is gone.
 pub(super) fn ended() -> StoreError {
     StoreError::Unavailable("the thread of the run store has ended: start again".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_read_that_nobody_waits_for_is_given_up() {
+        let thread = Thread::start("store-test").expect("a thread");
+        let (begun, given_up) = oneshot::channel::<()>();
+        let read = thread.jobs.read(async move || {
+            let _begun = begun;
+            pending::<Result<(), StoreError>>().await
+        });
+        assert!(timeout(Duration::ZERO, read).await.is_err(), "it takes for ever");
+        let given_up = timeout(PATIENCE, given_up).await;
+        assert!(matches!(given_up, Ok(Err(_))), "its work was dropped: {given_up:?}");
+    }
 }

@@ -57,7 +57,7 @@ pub use verify::{StoreFault, Verification};
 
 /// The future result of a store's method.
 ///
-/// A request that was polled once is carried out even if its result is no longer awaited.
+/// A write that was polled once is carried out even if its result is no longer awaited.
 pub type Reply<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// A store of runs.

@@ -106,6 +106,16 @@ impl PostgresStore {
         self.work.get_or_init(|| Work::start(&self.shared)).as_ref().map_err(StoreError::clone)
     }
 
+    /// Reads something on the store's thread.
+    async fn read<T, F>(&self, work: impl FnOnce(Arc<SharedState>) -> F + Send + 'static) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + 'static,
+    {
+        let shared = Arc::clone(&self.shared);
+        self.work()?.jobs().read(move || work(shared)).await
+    }
+
     /// Does some work on the store's thread.
     async fn on_thread<T, F>(&self, work: impl FnOnce(Arc<SharedState>) -> F + Send + 'static) -> Result<T, StoreError>
     where
@@ -170,20 +180,20 @@ impl Store for PostgresStore {
 
     fn load<'a>(&'a self, id: &'a RunId) -> Reply<'a, StoredRun> {
         let id = id.clone();
-        Box::pin(self.on_thread(move |shared| read::load(shared, id)))
+        Box::pin(self.read(move |shared| read::load(shared, id)))
     }
 
     fn records<'a>(&'a self, id: &'a RunId, after_seq: u64, limit: usize) -> Reply<'a, Vec<Record>> {
         let id = id.clone();
-        Box::pin(self.on_thread(move |shared| read::records(shared, id, after_seq, limit)))
+        Box::pin(self.read(move |shared| read::records(shared, id, after_seq, limit)))
     }
 
     fn list(&self, filter: ListFilter) -> Reply<'_, Vec<Summary>> {
-        Box::pin(self.on_thread(move |shared| read::list(shared, filter)))
+        Box::pin(self.read(move |shared| read::list(shared, filter)))
     }
 
     fn version(&self) -> Reply<'_, Option<u64>> {
-        Box::pin(self.on_thread(read::version))
+        Box::pin(self.read(read::version))
     }
 
     fn lease<'a>(&'a self, id: &'a RunId) -> Reply<'a, Box<dyn Lease>> {
@@ -227,17 +237,17 @@ impl Store for PostgresStore {
 
     fn definition<'a>(&'a self, digest: &'a Digest) -> Reply<'a, Arc<str>> {
         let digest = digest.clone();
-        Box::pin(self.on_thread(move |shared| read::definition(shared, digest)))
+        Box::pin(self.read(move |shared| read::definition(shared, digest)))
     }
 
     fn definition_like<'a>(&'a self, beginning: &'a str) -> Reply<'a, Option<Digest>> {
         let beginning = beginning.to_owned();
-        Box::pin(self.on_thread(move |shared| read::definition_like(shared, beginning)))
+        Box::pin(self.read(move |shared| read::definition_like(shared, beginning)))
     }
 
     fn page<'a>(&'a self, request: &'a PageRequest) -> Reply<'a, Vec<Entry>> {
         let request = request.clone();
-        Box::pin(self.on_thread(move |shared| read::page(shared, request)))
+        Box::pin(self.read(move |shared| read::page(shared, request)))
     }
 
     fn remove<'a>(&'a self, id: &'a RunId, expected_seq: u64) -> Reply<'a, ()> {
@@ -260,11 +270,11 @@ impl Store for PostgresStore {
 
     fn shared<'a>(&'a self, request: &'a SharedRequest) -> Reply<'a, Vec<(u64, SharedEntry)>> {
         let request = request.clone();
-        Box::pin(self.on_thread(move |shared| shared::read(shared, request)))
+        Box::pin(self.read(move |shared| shared::read(shared, request)))
     }
 
     fn status(&self) -> Reply<'_, StoreStatus> {
-        Box::pin(self.on_thread(status::status))
+        Box::pin(self.read(status::status))
     }
 
     fn migrate(&self) -> Reply<'_, Option<SchemaVersion>> {

@@ -108,6 +108,16 @@ impl RestateStore {
         thread.as_ref().map(|thread| &thread.jobs).map_err(StoreError::clone)
     }
 
+    /// Reads something on the store's thread.
+    async fn read<T, F>(&self, work: impl FnOnce(Arc<SharedState>) -> F + Send + 'static) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StoreError>> + 'static,
+    {
+        let shared = Arc::clone(&self.shared);
+        self.jobs()?.read(move || work(shared)).await
+    }
+
     /// Does some work on the store's thread.
     async fn on_thread<T, F>(&self, work: impl FnOnce(Arc<SharedState>) -> F + Send + 'static) -> Result<T, StoreError>
     where
@@ -174,20 +184,20 @@ impl Store for RestateStore {
 
     fn load<'a>(&'a self, id: &'a RunId) -> Reply<'a, StoredRun> {
         let id = id.clone();
-        Box::pin(self.on_thread(move |shared| read::load(shared, id)))
+        Box::pin(self.read(move |shared| read::load(shared, id)))
     }
 
     fn records<'a>(&'a self, id: &'a RunId, after_seq: u64, limit: usize) -> Reply<'a, Vec<Record>> {
         let id = id.clone();
-        Box::pin(self.on_thread(move |shared| read::records(shared, id, after_seq, limit)))
+        Box::pin(self.read(move |shared| read::records(shared, id, after_seq, limit)))
     }
 
     fn list(&self, filter: ListFilter) -> Reply<'_, Vec<Summary>> {
-        Box::pin(self.on_thread(move |shared| lists::list(shared, filter)))
+        Box::pin(self.read(move |shared| lists::list(shared, filter)))
     }
 
     fn version(&self) -> Reply<'_, Option<u64>> {
-        Box::pin(self.on_thread(|shared| async move { lists::version(&shared).await.map(Some) }))
+        Box::pin(self.read(|shared| async move { lists::version(&shared).await.map(Some) }))
     }
 
     fn lease<'a>(&'a self, id: &'a RunId) -> Reply<'a, Box<dyn Lease>> {
@@ -237,17 +247,17 @@ impl Store for RestateStore {
 
     fn definition<'a>(&'a self, digest: &'a Digest) -> Reply<'a, Arc<str>> {
         let digest = digest.clone();
-        Box::pin(self.on_thread(move |shared| read::definition(shared, digest)))
+        Box::pin(self.read(move |shared| read::definition(shared, digest)))
     }
 
     fn definition_like<'a>(&'a self, beginning: &'a str) -> Reply<'a, Option<Digest>> {
         let beginning = beginning.to_owned();
-        Box::pin(self.on_thread(move |shared| read::definition_like(shared, beginning)))
+        Box::pin(self.read(move |shared| read::definition_like(shared, beginning)))
     }
 
     fn page<'a>(&'a self, request: &'a PageRequest) -> Reply<'a, Vec<Entry>> {
         let request = request.clone();
-        Box::pin(self.on_thread(move |shared| lists::page(shared, request)))
+        Box::pin(self.read(move |shared| lists::page(shared, request)))
     }
 
     fn remove<'a>(&'a self, id: &'a RunId, expected_seq: u64) -> Reply<'a, ()> {
@@ -266,10 +276,10 @@ impl Store for RestateStore {
 
     fn shared<'a>(&'a self, request: &'a SharedRequest) -> Reply<'a, Vec<(u64, SharedEntry)>> {
         let request = request.clone();
-        Box::pin(self.on_thread(move |shared| shared::read(shared, request)))
+        Box::pin(self.read(move |shared| shared::read(shared, request)))
     }
 
     fn status(&self) -> Reply<'_, StoreStatus> {
-        Box::pin(self.on_thread(lists::status))
+        Box::pin(self.read(lists::status))
     }
 }
