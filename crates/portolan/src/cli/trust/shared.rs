@@ -11,7 +11,8 @@ use serde_json::json;
 use super::super::Exit;
 use super::super::check::is_rules;
 use super::super::output::{Output, one_line};
-use super::{list_runs, masked, of_project, trust_error};
+use super::list::{list_runs, masked};
+use super::{of_project, trust_error};
 
 /// Refuses to share what each machine decides for itself: its checks read no store.
 pub(super) fn may_share(trust: &Trust, files: &[PathBuf]) -> Result<(), ServiceError> {
