@@ -203,8 +203,14 @@ impl Reader {
         for entry in self.fields(tree, &of, &["id", "tools", "maxBytes", "keepDays"]) {
             match entry.key.value.as_str() {
                 "tools" => rule.tools = self.texts(&entry.value, "tools"),
-                "maxBytes" => rule.max_bytes = self.size_up_to(&entry.value, "maxBytes", RecordRule::MOST_BYTES)?,
-                "keepDays" => rule.keep_days = Some(self.size_up_to(&entry.value, "keepDays", 36_500)? as u32),
+                // A faulty value is reported, and the other ones are read as well.
+                "maxBytes" => {
+                    let size = self.size_up_to(&entry.value, "maxBytes", RecordRule::MOST_BYTES);
+                    rule.max_bytes = size.unwrap_or(rule.max_bytes);
+                }
+                "keepDays" => {
+                    rule.keep_days = self.size_up_to(&entry.value, "keepDays", 36_500).map(|days| days as u32)
+                }
                 _ => {}
             }
         }

@@ -373,9 +373,12 @@ fn rules_of_records_are_read() {
     expect![[r#"
         1 wrong-type: `maxBytes` must be at most 16777216
         1 wrong-type: `keepDays` must be a whole number, 1 or more
+        1 wrong-type: `keepDays` must be at most 36500
         1 unknown-field: record `c` has no `redact`
     "#]]
-    .assert_eq(&faults("records: [{id: a, maxBytes: 16777217}, {id: b, keepDays: 0}, {id: c, redact: true}]"));
+    .assert_eq(&faults(
+        "records: [{id: a, maxBytes: 16777217, keepDays: 0}, {id: b, keepDays: 36501}, {id: c, redact: true}]",
+    ));
 }
 
 #[test]

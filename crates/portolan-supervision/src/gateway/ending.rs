@@ -14,9 +14,6 @@ use super::OfferedTool;
 use super::calls_log::{CallsLog, PendingAppend};
 use crate::hook::CallRecord;
 
-/// The field with the digest of a call that is kept whole.
-pub(super) const KEPT: &str = "recordDigest";
-
 /// The end of a call that may be made. Dropped before the call has an answer, it is recorded as cancelled.
 pub(super) struct CallEnd(Option<OpenEnd>);
 
@@ -47,7 +44,7 @@ impl CallEnd {
         let open = self.0.take().expect("only this method and `forget` end it, and both consume it");
         let mut outcome = answer(result);
         if let Some(kept) = kept {
-            outcome[KEPT] = kept.as_str().into();
+            outcome["recordDigest"] = kept.as_str().into();
         }
         let entry = open.entry(outcome);
         open.log.append(vec![entry])

@@ -109,7 +109,8 @@ fn cut_value(value: &mut Value, left: &mut usize) {
     }
 }
 
-fn cut_text(text: &mut String, left: &mut usize) {
+/// Cuts a text at what is left of a number of bytes, and says how long it was.
+pub(super) fn cut_text(text: &mut String, left: &mut usize) {
     let all = text.len();
     if all > *left {
         text.truncate(text.floor_char_boundary(*left));

@@ -54,6 +54,7 @@ pub struct KeptCall {
 pub(super) struct KeptPlace {
     path: PathBuf,
     max_bytes: usize,
+    call: KeptCall,
 }
 
 impl KeptCall {
@@ -80,9 +81,10 @@ impl KeptCalls {
         if now.0.saturating_sub(self.swept.swap(now.0, Ordering::Relaxed)) >= SWEEP_EVERY {
             self.sweep(now)?;
         }
-        let place = KeptPlace { path: self.folder.join(format!("{until:013}-{id}.json")), max_bytes: rule.max_bytes };
-        let arguments = cut(call.arguments, rule.max_bytes);
-        place.write(&KeptCall { arguments, ..call })?;
+        let path = self.folder.join(format!("{until:013}-{id}.json"));
+        let call = KeptCall { arguments: cut(call.arguments, rule.max_bytes), ..call };
+        let place = KeptPlace { path, max_bytes: rule.max_bytes, call };
+        place.write()?;
         Ok(place)
     }
 
@@ -156,15 +158,15 @@ impl KeptCallList {
 }
 
 impl KeptPlace {
-    /// Adds the result of the call, with its secrets masked. Returns the digest of its file, for the log.
-    pub(super) fn finish(&self, masked: &Value) -> io::Result<Digest> {
-        let bytes = disk::bytes(&self.path, MAX_FILE)?.ok_or(ErrorKind::InvalidData)?;
-        let call: KeptCall = serde_json::from_slice(&bytes)?;
-        self.write(&KeptCall { result: Some(cut(masked.to_string(), self.max_bytes)), ..call })
+    /// Adds the result of the call, with its secrets masked. Returns the digest of its file, for the log. The file is not
+    /// read again: whoever changed it meanwhile would have the change recorded.
+    pub(super) fn finish(mut self, masked: &Value) -> io::Result<Digest> {
+        self.call.result = Some(cut(masked.to_string(), self.max_bytes));
+        self.write()
     }
 
-    fn write(&self, call: &KeptCall) -> io::Result<Digest> {
-        let text = serde_json::to_vec(call).expect("a call is JSON");
+    fn write(&self) -> io::Result<Digest> {
+        let text = serde_json::to_vec(&self.call).expect("a call is JSON");
         disk::Fresh::beside(&self.path, &text)?.replace(&self.path)?;
         Ok(Digest::of(&text))
     }
@@ -177,12 +179,9 @@ pub(super) fn masked(value: &Value) -> Value {
     value
 }
 
-fn cut(text: String, most: usize) -> String {
-    if text.len() <= most {
-        return text;
-    }
-    let kept = &text[..text.floor_char_boundary(most)];
-    format!("{kept}… [cut by Portolan: {} bytes in all]", text.len())
+fn cut(mut text: String, mut most: usize) -> String {
+    filters::cut_text(&mut text, &mut most);
+    text
 }
 
 #[cfg(test)]
@@ -203,6 +202,8 @@ mod tests {
         let place = calls.begin("short", &rule(Some(1)), call(), day(20_000)).expect("kept");
         calls.begin("long", &rule(Some(30)), call(), day(20_000)).expect("kept");
         calls.begin("ever", &rule(None), call(), day(20_000)).expect("kept");
+        // What somebody writes there during the call does not become its record.
+        fs::write(&place.path, "changed").expect("written");
         place.finish(&json!({ "content": [] })).expect("kept");
         let found = calls.list().expect("a folder").find("short", None).expect("it can be read").expect("it is kept");
         assert_eq!((found.arguments.as_str(), found.result.as_deref()), (r#"{"amount":7}"#, Some(r#"{"content":[]}"#)));
