@@ -177,7 +177,7 @@ impl MemoryStore {
         self
     }
 
-    /// Returns the store with lists that all services share that have it, at this address: each is then like a machine.
+    /// Returns the store with shared lists at this address. Each service that uses the store then counts as one machine.
     #[must_use]
     pub fn shared_at(mut self, address: &str) -> MemoryStore {
         self.shared = Some(address.to_owned());
