@@ -48,11 +48,15 @@ fn program() -> impl Strategy<Value = Program> {
     let branch = prop_oneof![8 => looping(leaf()), 1 => forked].boxed();
     let block = looping(prop_oneof![6 => leaf(), 1 => branches(branch, 3).prop_map(Block::Fork)].boxed());
     let flow = || (inner(), any::<bool>());
-    (sequence(block.boxed(), 5), any::<bool>(), [flow(), flow()]).prop_map(|(blocks, called, inner)| Program {
-        blocks,
-        called,
-        inner: inner.to_vec(),
-    })
+    (sequence(block.boxed(), 5), any::<bool>(), [flow(), flow()])
+        .prop_map(|(blocks, called, inner)| Program { blocks, called, inner: inner.to_vec() })
+        .prop_filter("more actions than are worth their time", |program| actions(program) <= 150)
+}
+
+/// Returns how many actions a definition has. Loops in loops and forks multiply them: without a bound, one definition
+/// of some ten thousand takes more events than `World::run` allows, and minutes.
+fn actions(program: &Program) -> usize {
+    reference::run(program).done.values().map(Vec::len).sum()
 }
 
 /// Runs the definition with its answers in another order.
