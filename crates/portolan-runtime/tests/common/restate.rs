@@ -93,7 +93,12 @@ impl Restate {
 
     /// Returns the address of a space.
     pub(crate) fn address(&self, space: &str) -> String {
-        let hosts: Vec<String> = self.nodes.iter().map(|node| node.ingress.to_string()).collect();
+        self.address_behind(space, |server| server)
+    }
+
+    /// Returns the address of a space whose servers are reached at other addresses than their own.
+    pub(crate) fn address_behind(&self, space: &str, mut reached: impl FnMut(SocketAddr) -> SocketAddr) -> String {
+        let hosts: Vec<String> = self.nodes.iter().map(|node| reached(node.ingress).to_string()).collect();
         format!("restate://{}/{space}", hosts.join(","))
     }
 

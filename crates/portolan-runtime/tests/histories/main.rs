@@ -19,6 +19,7 @@ mod restate;
 mod sample;
 
 use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -230,7 +231,7 @@ fn a_database_keeps_one_order_whatever_is_lost_or_late() {
                 server.go_on();
             }
             3 => server = replaced(server, &network, &callers),
-            8 => slow(&network, &callers),
+            8 => slow(std::slice::from_ref(&network), &callers),
             _ => history::noting_lost_leases(home.path(), || {
                 server.sql(TAKE_AWAY);
             }),
@@ -254,14 +255,16 @@ fn replaced(mut server: Server, network: &Network, callers: &Callers<'_>) -> Ser
     replica
 }
 
-/// Makes the network slow, and cuts the connections when many calls are under way.
-fn slow(network: &Network, callers: &Callers<'_>) {
+/// Makes the networks slow, and cuts their connections when many calls are under way.
+fn slow(networks: &[Network], callers: &Callers<'_>) {
     let begun = Instant::now();
-    network.delays(DELAY);
+    networks.iter().for_each(|network| network.delays(DELAY));
     callers.go_on(SLOW_CALLS);
     assert!(begun.elapsed() > 5 * (2 * DELAY), "the network was not slow");
-    network.cut();
-    network.delays(Duration::ZERO);
+    for network in networks {
+        network.cut();
+        network.delays(Duration::ZERO);
+    }
 }
 
 /// A cluster of three servers that keeps everything twice. Leases end by its own timers, which may come late, and which may
@@ -270,35 +273,38 @@ fn slow(network: &Network, callers: &Callers<'_>) {
 fn a_cluster_keeps_one_order_while_its_servers_are_killed_in_turn() {
     let Some(mut cluster) = Restate::cluster(3) else { return };
     let home = tempfile::tempdir().expect("a folder");
-    let mut callers = Callers::start(&cluster.address("shop"), home.path());
+    let networks: [Network; 3] = Default::default();
+    let mut free = networks.iter();
+    let before = |server: SocketAddr| free.next().expect("a network for each server").before(&server.to_string());
+    let mut callers = Callers::start(&cluster.address_behind("shop", before), home.path());
     let wrong_clock = WrongClock::found();
     (1..PROCESSES).for_each(|_| callers.add(None));
     callers.add(wrong_clock.as_ref());
-    let (calls, rounds) = (calls() / 8, 8);
-    for round in 0..rounds {
-        callers.go_on(calls / rounds);
+    let calls = calls() / 8;
+    for round in 0..ROUNDS {
+        callers.go_on(calls / ROUNDS);
+        if !matches!(round, 0 | 5) {
+            history::note_leases_that_may_end(home.path());
+        }
         match round {
-            0 | 4 => callers.kill_one(),
-            1 | 3 | 5 => {
-                history::note_leases_that_may_end(home.path());
-                let place = round / 2;
+            0 | 5 => callers.kill_one(),
+            1 | 4 | 7 => {
+                let place = round / 3;
                 cluster.crash(place);
                 // The others go on: nothing that was acknowledged is on one server only.
-                callers.go_on(calls / rounds / 2);
+                callers.go_on(calls / ROUNDS / 2);
                 cluster.go_on(place);
             }
-            2 | 6 => {
-                history::note_leases_that_may_end(home.path());
+            2 | 8 => {
                 cluster.crash_objects();
                 cluster.serve_objects();
             }
-            _ => {
-                history::note_leases_that_may_end(home.path());
-                callers.pause_one(3 * TERM / 2);
-            }
+            3 => callers.pause_one(3 * TERM / 2),
+            6 => networks.iter().for_each(Network::cut),
+            _ => slow(&networks, &callers),
         }
     }
-    callers.go_on(calls / rounds);
+    callers.go_on(calls / ROUNDS);
     let histories = callers.end();
     assert_eq!(clock::wrong_ones(home.path()), usize::from(wrong_clock.is_some()));
     assert_explained(histories, calls);

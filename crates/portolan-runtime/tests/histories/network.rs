@@ -2,7 +2,7 @@
 //! server.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
@@ -34,10 +34,15 @@ impl Network {
 
     /// Returns the address of the same database through this network.
     pub(crate) fn address(&self, address: &str) -> String {
-        self.leads_to(address);
-        let (user, _, rest) = parts(address);
+        let (user, server, rest) = parts(address);
+        format!("{user}@{}/{rest}", self.before(server))
+    }
+
+    /// Returns the address at which this network leads to a server.
+    pub(crate) fn before(&self, server: &str) -> SocketAddr {
+        server.clone_into(&mut self.state().server);
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("it listens").port();
+        let address = listener.local_addr().expect("it listens");
         let network = self.clone();
         thread::spawn(move || {
             for caller in listener.incoming().flatten() {
@@ -48,7 +53,7 @@ impl Network {
                 }
             }
         });
-        format!("{user}@127.0.0.1:{port}/{rest}")
+        address
     }
 
     /// From now on, new connections lead to the server of this database.
