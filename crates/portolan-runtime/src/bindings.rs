@@ -46,13 +46,20 @@ pub enum BoundRun {
     Stored(String),
     /// A run in a task file.
     Task(String),
+    /// A run of another store than the project's.
+    Elsewhere {
+        /// The file or the address of the store, without what is secret.
+        store: String,
+        /// The run.
+        run: String,
+    },
 }
 
 impl BoundRun {
-    /// Returns the address, or `None` if the stored name is malformed.
+    /// Returns the address in its store, or `None` if the stored name is malformed.
     pub(crate) fn address(&self) -> Option<Address> {
         match self {
-            BoundRun::Stored(id) => RunId::parse(id).map(Address::Stored),
+            BoundRun::Stored(id) | BoundRun::Elsewhere { run: id, .. } => RunId::parse(id).map(Address::Stored),
             BoundRun::Task(path) => Some(Address::Task(path.clone())),
         }
     }
@@ -61,6 +68,7 @@ impl BoundRun {
         let name = match self {
             BoundRun::Stored(id) => id.clone(),
             BoundRun::Task(path) => format!("task-{}", &Digest::of(path).as_str()[..32]),
+            BoundRun::Elsewhere { store, run } => format!("{run}-{}", &Digest::of(store).as_str()[..32]),
         };
         folder(project).join(format!("{name}.json"))
     }

@@ -4,7 +4,8 @@
 use portolan_core::run::{Actor, Channel};
 
 use super::hold::{Carrier, HeldRun};
-use super::{Caller, Service, StoreAt};
+use super::other_stores::{Reader, usual_store};
+use super::{Caller, Service};
 use crate::bindings::{self, BoundRun};
 use crate::carrier::Address;
 use crate::error::ServiceError;
@@ -17,6 +18,9 @@ impl Service {
     /// The binding cannot be written, so that the steps would not be enforced.
     pub(super) fn bind(&self, held: &HeldRun, caller: &Caller) -> Result<(), ServiceError> {
         let Some(run) = self.bound(held).filter(|_| works(caller) && !held.run.is_over()) else { return Ok(()) };
+        if let BoundRun::Elsewhere { store, .. } = &run {
+            self.note_store(store)?;
+        }
         bindings::bind(self.project(), &run, self.binding_processes()).map_err(|error| {
             let message = format!("the binding of the run cannot be written: {error}");
             ServiceError::failed("not_bound", message, "make sure that `.portolan` of the project is writable")
@@ -38,16 +42,16 @@ impl Service {
         }
     }
 
-    /// Returns the run as hooks find it. They look in the store of the project, and no agent navigates a function.
+    /// Returns the run as hooks find it: they are other processes, and no agent navigates a function.
     fn bound(&self, held: &HeldRun) -> Option<BoundRun> {
         if held.definition.workflow.root().interface.is_some() {
             return None;
         }
-        let usual = self.project().join(".portolan").join("runs.db");
         match &held.carrier {
             Carrier::Stored(id) => {
-                let is_usual = matches!(&self.options.store, StoreAt::File(path) if *path == usual);
-                is_usual.then(|| BoundRun::Stored(id.to_string()))
+                let (store, run) = (self.store_name()?, id.to_string());
+                let is_usual = store == usual_store(self.project());
+                Some(if is_usual { BoundRun::Stored(run) } else { BoundRun::Elsewhere { store, run } })
             }
             Carrier::Task { file, .. } => Some(BoundRun::Task(file.path().to_string_lossy().into_owned())),
             Carrier::Token { .. } => None,
@@ -63,10 +67,31 @@ impl Service {
         })
     }
 
-    /// Returns the runs that bind the agents of this process.
+    /// Returns the runs that bind the agents of this process, without those of other stores.
     pub fn binding_runs(&self) -> Vec<Address> {
         let bound = bindings::of_hosts(self.project(), || self.binding_processes().to_vec());
-        bound.iter().filter_map(BoundRun::address).collect()
+        bound.iter().filter(|run| self.has(run)).filter_map(BoundRun::address).collect()
+    }
+
+    /// Checks whether a run is in the store of this service, or in no store.
+    fn has(&self, run: &BoundRun) -> bool {
+        match run {
+            BoundRun::Task(_) => true,
+            BoundRun::Stored(_) => self.store_name().is_none_or(|own| own == usual_store(self.project())),
+            BoundRun::Elsewhere { store, .. } => self.store_name().as_ref() == Some(store),
+        }
+    }
+
+    /// Returns the service that reads a run which binds an agent.
+    ///
+    /// # Errors
+    /// As for [`Service::at_store`].
+    pub(super) fn of_bound(&self, run: &BoundRun) -> Result<Reader<'_>, ServiceError> {
+        match run {
+            _ if self.has(run) => Ok(Reader::Own(self)),
+            BoundRun::Elsewhere { store, .. } => self.at_store(store),
+            BoundRun::Stored(_) | BoundRun::Task(_) => self.at_store(&usual_store(self.project())),
+        }
     }
 }
 

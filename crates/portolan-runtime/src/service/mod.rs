@@ -27,6 +27,7 @@ mod live;
 mod navigate;
 mod open;
 mod operate;
+mod other_stores;
 mod past;
 mod prune;
 mod question_outputs;
@@ -199,6 +200,13 @@ pub struct Service {
     pace: Arc<StepTimer>,
     /// The ancestors of this process.
     above: OnceLock<Vec<Process>>,
+    /// The services of other stores that runs of the project are in, by the names of the stores.
+    others: Mutex<BTreeMap<String, Arc<Service>>>,
+}
+
+/// Returns the folder of the user's data.
+fn data_of(options: &Options) -> Result<PathBuf, ServiceError> {
+    options.trust.clone().map_or_else(|| data_dir().map_err(hold::trust_error), Ok)
 }
 
 impl Service {
@@ -209,10 +217,7 @@ impl Service {
     pub fn new(options: Options) -> Result<Service, ServiceError> {
         let library = if options.lists_clashes { Library::with_clashes } else { Library::new };
         let library = library(&options.project, &options.definitions, options.strictness)?;
-        let data = match &options.trust {
-            Some(data) => data.clone(),
-            None => data_dir().map_err(hold::trust_error)?,
-        };
+        let data = data_of(&options)?;
         let folder = options.project.join(".portolan");
         let journal = TaskJournal::new(&folder);
         let pinned = definitions::PinnedDefinitions::default();
@@ -222,7 +227,23 @@ impl Service {
         let tokens = Tokens::in_folder(&data);
         let (words, pools, live) = (KnownWords::default(), Mutex::default(), Mutex::default());
         let (loaded, pace, above) = (run_cache::LoadedRuns::default(), Arc::default(), OnceLock::new());
-        Ok(Service { options, library, trust, store, journal, pinned, tokens, words, pools, live, loaded, pace, above })
+        let others = Mutex::default();
+        Ok(Service {
+            options,
+            library,
+            trust,
+            store,
+            journal,
+            pinned,
+            tokens,
+            words,
+            pools,
+            live,
+            loaded,
+            pace,
+            above,
+            others,
+        })
     }
 
     /// Returns the options of the service.

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::error::ServiceError;
+
 use super::{Keyring, MemoryStore, PostgresAddress, PostgresStore, RestateAddress, RestateStore, SqliteStore, Store};
 
 /// The location of runs.
@@ -22,6 +24,30 @@ pub enum StoreAt {
 }
 
 impl StoreAt {
+    /// Returns the location that a file or an address names. What is secret may be in the environment, in the variables of
+    /// each server's own programs: `PGPASSWORD` and `RESTATE_AUTH_TOKEN`.
+    ///
+    /// # Errors
+    /// The address is malformed.
+    pub fn of_environment(store: &Path) -> Result<StoreAt, ServiceError> {
+        let secret = |variable: &str| std::env::var(variable).ok();
+        let at = match store.to_str() {
+            Some("memory") => Ok(StoreAt::Memory),
+            Some(text) if PostgresAddress::is_meant(text) => text.parse().map(|address: PostgresAddress| {
+                StoreAt::Postgres(Box::new(address.with_password(secret("PGPASSWORD").as_deref())))
+            }),
+            Some(text) if RestateAddress::is_meant(text) => text
+                .parse()
+                .map(|address: RestateAddress| StoreAt::Restate(address.with_token(secret("RESTATE_AUTH_TOKEN")))),
+            _ => Ok(StoreAt::File(store.to_owned())),
+        };
+        at.map_err(|error: BadAddress| {
+            let text = error.to_string();
+            let (message, help) = text.split_once("; ").unwrap_or((&text, "correct the address"));
+            ServiceError::refused("bad_store", message, help)
+        })
+    }
+
     /// Returns the store. `data` is the folder of the keys that seal runs with secrets, `definitions` the folder of
     /// definitions of runs outside the store.
     pub(crate) fn open(&self, data: &Path, definitions: PathBuf) -> Arc<dyn Store> {

@@ -244,7 +244,7 @@ impl Gatekeeper {
         let counted = extra_guards::judge(added, (intent, input), known, &mut judgements)?;
         let mut answer = Answerable::of(judgements);
         answer.context = context;
-        answer.runs = gate.runs.iter().map(|run| run.address.clone()).collect();
+        answer.runs = gate.runs.iter().filter(|run| !run.is_elsewhere).map(|run| run.address.clone()).collect();
         Ok((answer, self.record(Some(gate)).with(counted)))
     }
 

@@ -99,7 +99,8 @@ impl Supervisor<'_> {
             ServiceError::failed("unknown_run", message, "queue the task again under another name")
         };
         let run = RunId::parse(run).ok_or_else(unknown)?;
-        flow.take_up(&Active { run, task: item.task.clone(), workflow, stage: Stage::UnderWay }, caller).await?;
+        flow.take_up(&Active { run, task: item.task.clone(), workflow, store: None, stage: Stage::UnderWay }, caller)
+            .await?;
         self.tell(Kind::TaskResumed, item, item.run.as_deref(), json!({})).await
     }
 

@@ -107,7 +107,7 @@ fn at_least_one() -> clap::builder::RangedI64ValueParser<u32> {
 
 pub(super) fn run(args: &Autopilot, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
-    let service = Service::new(common.options()?)?;
+    let service = common.service_of_task()?;
     match &args.verb {
         Verb::Start(args) => start(args, output, &service),
         Verb::Status => status(output, &service),

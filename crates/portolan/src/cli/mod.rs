@@ -58,8 +58,7 @@ use std::sync::Arc;
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use portolan_core::diagnostic::{Diagnostic, closest};
 use portolan_core::dialect::Strictness;
-use portolan_runtime::service::{ErrorKind, Options, ServiceError, StoreAt};
-use portolan_runtime::store::{BadAddress, PostgresAddress, RestateAddress};
+use portolan_runtime::service::{ErrorKind, Options, Service, ServiceError, StoreAt};
 use portolan_runtime::telemetry::Telemetry;
 
 pub(crate) use output::{Format, Output};
@@ -241,9 +240,15 @@ impl Common {
         let mut options = Options::of(self.project()?);
         options.telemetry = self.telemetry.clone();
         if let Some(store) = self.named_store() {
-            options.store = store_at(&store)?;
+            options.store = StoreAt::of_environment(&store)?;
         }
         Ok(options)
+    }
+
+    /// Returns the service of the store that the arguments or the environment name, or else of that of the project's task.
+    pub(crate) fn service_of_task(&self) -> Result<Service, ServiceError> {
+        let options = self.options()?;
+        if self.named_store().is_some() { Service::new(options) } else { Service::of_task(options) }
     }
 
     /// Returns the store that the arguments name, or else the environment.
@@ -255,26 +260,6 @@ impl Common {
     pub(crate) fn output(&self) -> Output {
         Output::new(self.format)
     }
-}
-
-/// Returns where a store is. What is secret may be in the environment, in the variables of each server's own programs.
-fn store_at(store: &Path) -> Result<StoreAt, ServiceError> {
-    let secret = |variable: &str| std::env::var(variable).ok();
-    let at = match store.to_str() {
-        Some("memory") => Ok(StoreAt::Memory),
-        Some(text) if PostgresAddress::is_meant(text) => text.parse().map(|address: PostgresAddress| {
-            StoreAt::Postgres(Box::new(address.with_password(secret("PGPASSWORD").as_deref())))
-        }),
-        Some(text) if RestateAddress::is_meant(text) => text
-            .parse()
-            .map(|address: RestateAddress| StoreAt::Restate(address.with_token(secret("RESTATE_AUTH_TOKEN")))),
-        _ => Ok(StoreAt::File(store.to_owned())),
-    };
-    at.map_err(|error: BadAddress| {
-        let text = error.to_string();
-        let (message, help) = text.split_once("; ").unwrap_or((&text, "correct the address"));
-        ServiceError::refused("bad_store", message, help)
-    })
 }
 
 /// Runs a future to completion on this thread.

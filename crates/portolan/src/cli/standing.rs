@@ -3,7 +3,7 @@
 use portolan_core::diagnostic::{clip, list};
 use portolan_runtime::library::workflow_files;
 use portolan_runtime::project_checks::{self, FILE, is_trusted};
-use portolan_runtime::service::{RunLine, Service};
+use portolan_runtime::service::RunLine;
 use portolan_supervision::gateway::ParkedCalls;
 use serde::Serialize;
 
@@ -64,7 +64,7 @@ pub(super) async fn run(common: &Common) -> anyhow::Result<Exit> {
 
 impl ProjectStatus {
     async fn of(common: &Common) -> anyhow::Result<ProjectStatus> {
-        let service = Service::new(common.options()?)?;
+        let service = common.service_of_task()?;
         let project = service.project();
         let flows = project.join(".flow").join("workflows");
         let workflows = if flows.is_dir() { workflow_files(&flows)? } else { Vec::new() };

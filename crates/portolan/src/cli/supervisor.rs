@@ -188,7 +188,7 @@ fn length(text: &str) -> Result<i64, String> {
 
 pub(super) fn run(args: &SupervisorArgs, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
-    let service = Service::new(common.options()?)?;
+    let service = common.service_of_task()?;
     let caller = runs::person();
     match &args.verb {
         Verb::Ask(args) => ask(args, output, &service),

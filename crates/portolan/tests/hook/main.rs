@@ -8,7 +8,11 @@ mod calls;
 mod git;
 mod late;
 mod left;
+mod other_stores;
 mod pins;
+#[path = "../../../portolan-runtime/tests/common/postgres.rs"]
+#[expect(dead_code, reason = "the tests of the store use more of it")]
+mod postgres;
 mod record;
 mod runs;
 mod sessions;

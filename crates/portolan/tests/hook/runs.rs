@@ -5,7 +5,7 @@ use portolan_runtime::service::Open;
 
 use crate::support::{HOSTS, Project, before};
 
-const STEPS: &str = r#"{ "nodes": { "start": { "type": "start" },
+pub(crate) const STEPS: &str = r#"{ "nodes": { "start": { "type": "start" },
   "look": { "type": "task", "instructions": "Look.", "allow": ["read", "shell"], "deny": ["WebFetch"] },
   "done": { "type": "end", "result": "success" } },
 "edges": [{ "from": "start", "to": "look" }, { "from": "look", "to": "done" }] }
@@ -75,6 +75,16 @@ const LOOSE: &str = r#"{ "nodes": { "start": { "type": "start" }, "work": { "typ
 
 /// What the server answers to a call of an agent of these tests' own process, which is the host of all its hooks.
 fn served(project: &Project, tool: &str, arguments: &serde_json::Value) -> serde_json::Value {
+    served_with(project, &[], tool, arguments)
+}
+
+/// The same, of a server with this environment.
+pub(crate) fn served_with(
+    project: &Project,
+    environment: &[(&str, &str)],
+    tool: &str,
+    arguments: &serde_json::Value,
+) -> serde_json::Value {
     let call = serde_json::json!({ "name": tool, "arguments": arguments });
     let init = serde_json::json!({ "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": { "name": "tester", "version": "1" } });
@@ -83,7 +93,7 @@ fn served(project: &Project, tool: &str, arguments: &serde_json::Value) -> serde
         serde_json::json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
         serde_json::json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call }),
     ];
-    let said = project.served(&lines.map(|line| line.to_string()).join("\n"));
+    let said = project.served(&lines.map(|line| line.to_string()).join("\n"), environment);
     let answers: Vec<serde_json::Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let answer = answers.iter().find(|answer| answer["id"] == 2).unwrap_or_else(|| panic!("no answer: {said}"));
     answer["result"]["structuredContent"].clone()

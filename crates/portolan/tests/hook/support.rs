@@ -145,10 +145,19 @@ impl Project {
     }
 
     pub(crate) fn portolan(&self, line: &str) -> String {
-        let output = self.program(env!("CARGO_BIN_EXE_portolan")).args(line.split_whitespace()).output();
+        let (done, text) = self.portolan_with(line, &[]);
+        assert!(done, "{line}: {text}");
+        text
+    }
+
+    /// Returns whether a command succeeds, and what it prints.
+    pub(crate) fn portolan_with(&self, line: &str, environment: &[(&str, &str)]) -> (bool, String) {
+        let mut command = self.program(env!("CARGO_BIN_EXE_portolan"));
+        let output = command.args(line.split_whitespace()).envs(environment.iter().copied()).output();
         let output = output.expect("the program starts");
-        assert!(output.status.success(), "{line}: {output:?}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let printed = if output.status.success() { text(&output.stdout) } else { text(&output.stderr) };
+        (output.status.success(), printed)
     }
 
     /// What the hook of a host answers to these bytes.
@@ -171,8 +180,9 @@ impl Project {
     }
 
     /// What the MCP server answers to these lines.
-    pub(crate) fn served(&self, lines: &str) -> String {
+    pub(crate) fn served(&self, lines: &str, environment: &[(&str, &str)]) -> String {
         let mut command = self.program(env!("CARGO_BIN_EXE_portolan"));
+        command.envs(environment.iter().copied());
         command.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let mut stdin = child.stdin.take().expect("a pipe");

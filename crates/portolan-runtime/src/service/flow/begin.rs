@@ -105,7 +105,7 @@ impl Flow<'_> {
         let run = loop {
             let run = RunId::random();
             let (task, workflow) = (wanted.task.clone(), workflow.to_owned());
-            self.note_down(&Active { run: run.clone(), task, workflow, stage: Stage::Begins })?;
+            self.note_down(&Active { run: run.clone(), task, workflow, store: None, stage: Stage::Begins })?;
             match self.service.create_as(&run, definition, &draft.run, draft.records.clone()).await {
                 Ok(()) => break run,
                 Err(StoreError::Taken) => {}

@@ -12,8 +12,10 @@ use portolan_gates::shell;
 use portolan_gates::{Decision, Intent, Judgement, Tool, permit};
 
 use super::super::hold::HeldRun;
+use super::super::other_stores::Reader;
 use super::super::view::asks_a_person;
-use super::{Active, Flow, phase};
+use super::active::{self, Active};
+use super::{Flow, phase};
 use crate::bindings::BoundRun;
 use crate::carrier::Address;
 use crate::error::ServiceError;
@@ -48,6 +50,8 @@ pub struct Gate {
 pub struct DecidingRun {
     /// The run.
     pub address: Address,
+    /// Whether it is in another store than that of the service.
+    pub is_elsewhere: bool,
     /// Its first open step, with the revision at which the run reached it: `look@2`.
     pub step: Option<String>,
     /// All its open steps.
@@ -68,6 +72,16 @@ impl DecidingRun {
 
 /// The maximum number of runs that are read for one call.
 const MAX_BOUND: usize = 32;
+
+/// An address, and whether it is of another store than the service's.
+type RunAddress = (Address, bool);
+
+/// The project's task.
+struct Noted {
+    active: Active,
+    held: HeldRun,
+    is_elsewhere: bool,
+}
 
 impl Flow<'_> {
     /// Returns what guards need before a tool is used. `attached` is the run at which the agent's session works. The
@@ -102,16 +116,16 @@ impl Flow<'_> {
         let mut gate = Gate::default();
         let is_own = |server: &str| intent.is_some_and(|intent| own_server::is_ours(Path::new(&intent.folder), server));
         let mut known = None;
-        if let Some((active, held)) = self.active_run().await? {
+        if let Some(Noted { active, held, is_elsewhere }) = self.noted_anywhere().await? {
             gate.task(&active, &held);
             if attached.is_none_or(|attached| *attached == active.run) {
-                gate.step(Address::Stored(active.run.clone()), &held, intent, &is_own);
+                gate.step((Address::Stored(active.run.clone()), is_elsewhere), &held, intent, &is_own);
             }
             known = Some(active.run);
         }
         if let Some(run) = attached.filter(|run| known.as_ref() != Some(*run)) {
             let held = self.service.glance(run).await.map_err(|error| self.explained(run, error))?;
-            gate.step(Address::Stored(run.clone()), &held, intent, &is_own);
+            gate.step((Address::Stored(run.clone()), false), &held, intent, &is_own);
             known = Some(run.clone());
         }
         let mut open = 0;
@@ -134,17 +148,28 @@ impl Flow<'_> {
     }
 
     /// Returns a run that binds an agent. `None` if its task file is gone, so that it cannot bind.
-    async fn bound(&self, run: &BoundRun) -> Result<Option<(Address, Arc<HeldRun>)>, ServiceError> {
+    async fn bound(&self, run: &BoundRun) -> Result<Option<(RunAddress, Arc<HeldRun>)>, ServiceError> {
         let Some(address) = run.address() else { return Ok(None) };
+        let reader = self.service.of_bound(run).map_err(|error| unreadable(&error, &address))?;
         let held = match &address {
-            Address::Stored(id) => self.service.glance(id).await,
-            Address::State(_) | Address::Task(_) => self.service.peek(&address).await.map(Arc::new),
+            Address::Stored(id) => reader.glance(id).await,
+            Address::State(_) | Address::Task(_) => reader.peek(&address).await.map(Arc::new),
         };
         match held {
-            Ok(held) => Ok(Some((address, held))),
+            Ok(held) => Ok(Some(((address, reader.is_other()), held))),
             Err(error) if matches!(error.code, "task_not_found" | "no_workflow") => Ok(None),
             Err(error) => Err(unreadable(&error, &address)),
         }
+    }
+
+    /// Returns the project's task, whatever store its run is in.
+    async fn noted_anywhere(&self) -> Result<Option<Noted>, ServiceError> {
+        let reader = match active::read(self.service.project())?.and_then(|active| active.store) {
+            Some(store) => self.service.at_store(&store)?,
+            None => Reader::Own(self.service),
+        };
+        let found = reader.flow().active_run().await?;
+        Ok(found.map(|(active, held)| Noted { active, held, is_elsewhere: reader.is_other() }))
     }
 }
 
@@ -161,8 +186,11 @@ fn too_many(intent: &Intent, is_own: &dyn Fn(&str) -> bool) -> Option<Judgement>
 
 fn unreadable(error: &ServiceError, address: &Address) -> ServiceError {
     let message = format!("the run `{address}` binds this agent but cannot be read: {}", error.message);
-    let help =
-        "ask a person to restore it, or to begin a new session of the agent's program, which the run does not bind";
+    let new = "begin a new session of the agent's program, which the run does not bind";
+    let help = match error.code {
+        "store_unavailable" | "unknown_store" => format!("{}, or ask a person to {new}", error.help),
+        _ => format!("ask a person to restore it, or to {new}"),
+    };
     ServiceError::failed(error.code, message, help)
 }
 
@@ -187,14 +215,20 @@ impl Gate {
         self.people.extend(asks_a_person(run).then(|| active.run.to_string()));
     }
 
-    fn step(&mut self, address: Address, held: &HeldRun, intent: Option<&Intent>, is_own: &dyn Fn(&str) -> bool) {
+    fn step(
+        &mut self,
+        (address, is_elsewhere): RunAddress,
+        held: &HeldRun,
+        intent: Option<&Intent>,
+        is_own: &dyn Fn(&str) -> bool,
+    ) {
         let (workflow, run) = (&held.definition.workflow, &held.run);
         let id = RunId::parse(held.name());
         let positions = run.positions();
         let step = positions.first().map(|(_, frame)| format!("{}@{}", frame.place.node(), frame.since));
         let steps = positions.iter().map(|(_, frame)| frame.place.node().to_string()).collect();
         let branches = permit::open_branches(run);
-        self.runs.push(DecidingRun { address, step, steps, branches });
+        self.runs.push(DecidingRun { address, is_elsewhere, step, steps, branches });
         self.granted |= intent.is_some_and(|intent| permit::grants(workflow, run, intent));
         let permitted = intent.and_then(|intent| permit::permit(workflow, run, intent, is_own));
         if permitted.is_none() {

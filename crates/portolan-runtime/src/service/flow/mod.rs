@@ -49,6 +49,7 @@ use crate::store::RunId;
 use crate::view::CheckResult;
 use takeover::TaskClaim;
 
+pub(super) use active::store_of_task;
 pub use active::{Active, Stage};
 pub(super) use events::who;
 pub use gate::Gate;

@@ -41,10 +41,16 @@ impl Flow<'_> {
     /// Returns the target of the note. Writes nothing.
     pub(super) async fn noted(&self) -> Result<NoteTarget, ServiceError> {
         let Some(active) = active::read(self.service.project())? else { return Ok(NoteTarget::Nothing) };
+        let own = self.service.other_store();
+        if active.store.is_some() && active.store != own {
+            return Err(active::in_other_store(self.service.project(), &active));
+        }
         match self.service.hold(&Address::Stored(active.run.clone())).await {
             Ok(held) if held.run.is_over() => Ok(NoteTarget::Over(active, held)),
             Ok(held) => Ok(NoteTarget::Here(active, held)),
             Err(error) if error.code != "unknown_run" => Err(error),
+            // Notes of earlier releases name no store.
+            Err(_) if active.store != own => Err(active::in_other_store(self.service.project(), &active)),
             Err(_) if active.stage == Stage::Begins => Ok(NoteTarget::Unborn),
             Err(_) => Err(active::without_run(self.service.project(), &active)),
         }

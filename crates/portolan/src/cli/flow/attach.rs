@@ -1,7 +1,7 @@
 //! `portolan flow attach`: attaches a session of a coding agent to a run.
 
 use clap::Args;
-use portolan_runtime::service::{Service, ServiceError};
+use portolan_runtime::service::ServiceError;
 use portolan_runtime::store::RunId;
 use portolan_supervision::hook::Gatekeeper;
 use serde_json::json;
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Attach, common: &Common) -> anyhow::Result<Exit> {
         let message = format!("`{}` is not a valid run id", portolan_core::diagnostic::clip(&args.run));
         ServiceError::refused("bad_id", message, "`portolan runs list` shows the runs")
     })?;
-    let service = Service::new(common.options()?)?;
+    let service = common.service_of_task()?;
     block_on(async { service.flow().gate(Some(&run), None).await })??;
     Gatekeeper::of(Some(project.clone()), "portolan", Some(&args.session), &project).attach(&run)?;
     if output.is_json() {

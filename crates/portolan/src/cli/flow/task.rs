@@ -113,7 +113,7 @@ pub(super) enum TaskAction<'a> {
 
 pub(super) fn run(deed: &TaskAction<'_>, common: &Common) -> anyhow::Result<Exit> {
     let output = common.output();
-    let service = Service::new(common.options()?)?;
+    let service = common.service_of_task()?;
     block_on(done(deed, &service, output))?
 }
 

@@ -1,0 +1,112 @@
+//! Runs in another store than the project's: the hooks, which nobody tells of a store, find them all the same.
+
+use serde_json::{Value, json};
+
+use crate::postgres::Server;
+use crate::runs::{STEPS, served_with};
+use crate::support::Project;
+
+const HOST: &str = "claude-code";
+
+/// A store, and what the environment of those that use it must have.
+struct Elsewhere {
+    address: String,
+    password: Option<String>,
+    _server: Option<Server>,
+}
+
+impl Elsewhere {
+    /// Returns a file beside the project, and a database if this machine has a server.
+    fn all(project: &Project) -> Vec<Elsewhere> {
+        let file = project.beside("runs-of-a-team.db").to_string_lossy().into_owned();
+        let mut all = vec![Elsewhere { address: file, password: None, _server: None }];
+        if let Some(mut server) = Server::start() {
+            server.sql("CREATE ROLE bob LOGIN SUPERUSER PASSWORD 'xyzzy'");
+            server.reset(&[], "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n");
+            let address = format!("postgres://bob@127.0.0.1:{}/postgres", server.port());
+            all.push(Elsewhere { address, password: Some("xyzzy".to_owned()), _server: Some(server) });
+        }
+        all
+    }
+
+    /// Returns the environment of a process that is told of the store.
+    fn told(&self) -> Vec<(&str, &str)> {
+        std::iter::once(("PORTOLAN_STORE", self.address.as_str())).chain(self.secret()).collect()
+    }
+
+    /// Returns the environment of a process that is not.
+    fn secret(&self) -> Vec<(&str, &str)> {
+        self.password.iter().map(|password| ("PGPASSWORD", password.as_str())).collect()
+    }
+}
+
+fn begun(project: &Project, store: &Elsewhere) -> String {
+    let ask = |tool: &str, arguments: Value| served_with(project, &store.told(), tool, &arguments);
+    let run = ask("Init", json!({ "workflowType": "steps" }))["run"].clone();
+    assert_eq!(ask("Start", json!({ "run": run }))["run"], run);
+    run.as_str().expect("a handle").to_owned()
+}
+
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_run_of_another_store_binds_its_agent_until_it_is_over() {
+    let project = Project::on_branch();
+    project.write(".flow/workflows/steps.json", STEPS);
+    for store in Elsewhere::all(&project) {
+        let edits = |file: &str| {
+            let call = project.edits(HOST, file).to_string();
+            project.hook_with(HOST, "PreToolUse", call.as_bytes(), &store.secret())
+        };
+        assert!(edits("before.txt").is_allowed());
+        let run = begun(&project, &store);
+        let answer = edits("meanwhile.txt");
+        assert!(answer.is_denied() && answer.stdout.contains("at `look`"), "{answer:?}");
+        if store.password.is_some() {
+            let answer = project.edit(HOST, "without-password.txt");
+            assert!(answer.is_denied() && answer.stdout.contains("set `PGPASSWORD`"), "{answer:?}");
+            assert!(project.shell(HOST, "ls").is_allowed());
+        }
+        let ask = |tool: &str, arguments: Value| served_with(&project, &store.told(), tool, &arguments);
+        let next = ask("Current", json!({ "run": run }))["actions"]["required"][0]["arguments"].clone();
+        assert_eq!(ask("Next", next)["state"], "ended");
+        assert!(edits("afterwards.txt").is_allowed());
+    }
+}
+
+/// Whoever can write the project could note the address of any server, which would be asked with the user's password.
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_store_in_which_the_user_has_not_worked_is_not_asked() {
+    let project = Project::on_branch();
+    project.write(".flow/workflows/steps.json", STEPS);
+    let store = Elsewhere::all(&project).remove(0);
+    begun(&project, &store);
+    let known = project.beside("person/known-stores");
+    assert_eq!(std::fs::read_dir(&known).expect("it is noted").count(), 1);
+    std::fs::remove_dir_all(&known).expect("it can be removed");
+    let answer = project.edit(HOST, "a.txt");
+    assert!(answer.is_denied() && answer.stdout.contains("nobody has worked in the store"), "{answer:?}");
+    assert!(project.shell(HOST, "ls").is_allowed());
+}
+
+#[test]
+fn commands_about_the_task_find_it_in_the_store_where_it_began() {
+    let project = Project::on_branch();
+    for store in Elsewhere::all(&project) {
+        let (done, text) = project.portolan_with("flow start login", &store.told());
+        assert!(done, "{text}");
+        let (done, text) = project.portolan_with("flow status", &store.secret());
+        assert!(done && text.contains("login"), "{text}");
+        let answer =
+            project.hook_with(HOST, "PreToolUse", project.edits(HOST, "a.txt").to_string().as_bytes(), &store.secret());
+        assert!(answer.is_allowed(), "{answer:?}");
+        // A command that names another store is told where the task is.
+        let own = project.path().join(".portolan/runs.db").to_string_lossy().into_owned();
+        let (done, text) = project.portolan_with("flow status", &[("PORTOLAN_STORE", &own)]);
+        let place = store.address.clone();
+        assert!(!done && text.contains(&format!("is in progress in the store `{place}`")), "{text}");
+        let (done, text) = project.portolan_with("flow abort --reason later --as escalated", &store.secret());
+        assert!(done, "{text}");
+        assert!(!project.path().join(".portolan/flow.json").exists());
+    }
+}
