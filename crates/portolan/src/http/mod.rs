@@ -11,7 +11,7 @@ pub(crate) mod tls;
 pub(crate) mod tokens;
 
 pub(crate) use access::{Access, Holders, is_equal, random_token};
-pub(crate) use listeners::{Beside, Listeners};
+pub(crate) use listeners::{Beside, Listeners, MOST_CONNECTIONS};
 pub(crate) use note::write_private;
 pub(crate) use principal::{Principal, Scope, Scopes};
 pub(crate) use refusal::Refusal;

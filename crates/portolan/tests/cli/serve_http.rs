@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Command;
 
 use expect_test::expect;
@@ -248,6 +249,33 @@ fn moves_effects_and_requests_to_servers_and_models_are_counted() {
         portolan_runs_waiting 0
         portolan_sessions 0
         portolan_sessions_suspended 0"##]].assert_eq(&counts(&server.metrics()));
+}
+
+#[test]
+fn connections_beyond_the_bound_are_refused_and_the_others_continue() {
+    let project = Project::small();
+    let server = Served::over_http(&project, &["--max-connections", "4"]);
+    let healthy = |stream: &mut TcpStream| {
+        let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", server.host());
+        stream.write_all(request.as_bytes()).expect("it is written");
+        let mut answer = [0; 1024];
+        let length = stream.read(&mut answer).expect("an answer");
+        String::from_utf8_lossy(&answer[..length]).into_owned()
+    };
+    let mut open: Vec<TcpStream> = (0..4).map(|_| server.connect()).collect();
+    open.iter_mut().for_each(|stream| assert!(healthy(stream).starts_with("HTTP/1.1 200 "), "it is served"));
+    for _connection in 0..20 {
+        let refused = healthy(&mut server.connect());
+        assert!(refused.starts_with("HTTP/1.1 503 ") && refused.contains("retry-after: 1"), "{refused}");
+        assert!(refused.contains(r#""code":"busy""#), "{refused}");
+    }
+    open.iter_mut().for_each(|stream| assert!(healthy(stream).starts_with("HTTP/1.1 200 "), "it is served as before"));
+    drop(open.pop());
+    // Its place is free once the server has noticed that it ended.
+    while !healthy(&mut server.connect()).starts_with("HTTP/1.1 200 ") {}
+    let refused =
+        project.output_text(&project.command(&["serve", "--max-connections", "4"]).output().expect("it runs"));
+    assert!(refused.contains("--http"), "{refused}");
 }
 
 #[test]

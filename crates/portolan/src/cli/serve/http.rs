@@ -16,7 +16,7 @@ use crate::cli::Output;
 use crate::http::oauth::OAuth;
 use crate::http::project_path::PROJECTS;
 use crate::http::tokens::TokenFile;
-use crate::http::{Access, Holders, Listeners, random_token, tls, write_private};
+use crate::http::{Access, Holders, Listeners, MOST_CONNECTIONS, random_token, tls, write_private};
 use crate::mcp::{self, Content, Metrics};
 use crate::web::{self, StudioSettings};
 
@@ -45,6 +45,9 @@ pub(in crate::cli) struct HttpArgs {
     /// Encrypt connections with this certificate and its key, two PEM files.
     #[arg(long, requires = "http", num_args = 2, value_names = ["CERTIFICATE", "KEY"])]
     tls: Vec<PathBuf>,
+    /// Keep at most this number of connections open, and answer others with the status 503.
+    #[arg(long, requires = "http", value_name = "NUMBER", default_value_t = MOST_CONNECTIONS, value_parser = connections)]
+    max_connections: usize,
 }
 
 impl HttpArgs {
@@ -104,6 +107,14 @@ impl HttpArgs {
             None if is_own(bound.ip()) => format!("{scheme}://127.0.0.1:{}", bound.port()),
             None => format!("{scheme}://{bound}"),
         }
+    }
+}
+
+/// Parses a number of connections.
+fn connections(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number @ 1..=1_000_000) => Ok(number),
+        _ => Err("write a number from 1 to 1000000".to_owned()),
     }
 }
 
@@ -207,6 +218,7 @@ pub(in crate::cli) fn serve(
             true => Listeners::on_loopback(Some(address.port()).filter(|port| *port != 0)).await?,
             false => Listeners::at(address).await?,
         };
+        listeners = listeners.bounded(args.max_connections);
         let bound = SocketAddr::new(address.ip(), listeners.port());
         let (beside, page) = page.map(|page| web::beside(page, args.scheme(), bound.port())).transpose()?.unzip();
         print_address(output, &args.base(bound), bound, &admission, &content, page.as_deref())?;
