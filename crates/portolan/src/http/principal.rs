@@ -58,6 +58,12 @@ impl Scopes {
         includes(scope) || (scope == Scope::Read && includes(Scope::Navigate))
     }
 
+    /// Returns these scopes and another one.
+    #[must_use]
+    pub(super) fn with(self, scope: Scope) -> Scopes {
+        Scopes(self.0 | bit(scope))
+    }
+
     /// Returns the names, in their order.
     pub(crate) fn names(self) -> Vec<&'static str> {
         let all = Scope::value_variants().iter().copied();

@@ -55,6 +55,7 @@ mod run;
 mod runs;
 mod serve;
 mod serve_http;
+mod serve_oauth;
 mod serve_projects;
 mod serve_tokens;
 mod served;

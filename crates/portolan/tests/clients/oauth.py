@@ -138,6 +138,25 @@ async def walk(issuer, resource):
             return now["run"]
 
 
+async def step_up(issuer, resource):
+    """A client whose token has too few scopes is told which it needs, gets another token, and makes the same call again."""
+    kept = Kept()
+    provider = ClientCredentialsOAuthProvider(
+        f"{resource}/mcp", kept, "release-agent", "a secret of the test alone", issuer=issuer
+    )
+    async with httpx2.AsyncClient(auth=provider, timeout=60) as http:
+        async with Client(streamable_http_client(f"{resource}/mcp", http_client=http)) as client:
+            tools = {tool.name for tool in (await client.list_tools()).tools}
+            # It has asked for what the metadata names.
+            assert "Init" in tools and "CopyWorkflows" not in tools, tools
+            assert set(kept.tokens.scope.split()) == {"navigate", "run"}, kept.tokens.scope
+            copied = await client.call_tool("CopyWorkflows", {})
+            assert "needs_scope" not in json.dumps(copied.structured_content), copied
+            assert set(kept.tokens.scope.split()) == {"navigate", "run", "author"}, kept.tokens.scope
+            now = await client.call_tool("Init", {"workflowType": "quick-task"})
+            assert not now.is_error, now
+
+
 async def refusals(keys, issuer, resource):
     """Sends tokens that are right, and tokens that are wrong in one thing each."""
     now = int(time.time())
@@ -256,11 +275,12 @@ def main():
                 words = [program, "runs", "events", run, "--format", "json"]
                 events = subprocess.run(words, cwd=project, capture_output=True, text=True, check=True).stdout
                 assert '"agent": "release-agent (' in events, events
+                asyncio.run(step_up(issuer, resource))
                 asyncio.run(refusals(keys, issuer, resource))
         unreachable(program, project, issuer, resource)
         redirected(program, project, keys, folder, resource)
         rotation(program, project, folder, keys, issuer, resource)
-    print("OAuth: discovery, a walk, refusals and a new key: ok")
+    print("OAuth: discovery, a walk, a step-up, refusals and a new key: ok")
 
 
 def rotation(program, project, folder, keys, issuer, resource):

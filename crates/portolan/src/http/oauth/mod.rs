@@ -15,7 +15,7 @@ use portolan_runtime::service::ServiceError;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::principal::{Principal, Scope};
+use super::principal::{Principal, Scope, Scopes};
 use super::project_path::{PROJECTS, split};
 use keys::IssuerKeys;
 
@@ -136,6 +136,19 @@ impl OAuth {
     /// Returns the `WWW-Authenticate` header for a request to a path, by which clients find the metadata.
     pub(super) fn challenge(&self, path: &str, has_token: bool) -> String {
         let error = if has_token { "error=\"invalid_token\", " } else { "" };
+        format!("Bearer {error}resource_metadata=\"{}\"", self.metadata_address(path))
+    }
+
+    /// Returns the `WWW-Authenticate` header for a request whose token has too few scopes. It names those that the token has
+    /// as well: clients ask for what it names, and would lose the others.
+    pub(crate) fn insufficient_scope(&self, path: &str, scopes: Scopes, needed: Scope) -> String {
+        let scopes = scopes.with(needed).names().join(" ");
+        let address = self.metadata_address(path);
+        format!("Bearer error=\"insufficient_scope\", scope=\"{scopes}\", resource_metadata=\"{address}\"")
+    }
+
+    /// Returns where the metadata of the resource at a path is.
+    fn metadata_address(&self, path: &str) -> String {
         // What a client sent is no part of a header.
         let mcp = crate::mcp::HTTP_PATH;
         let path = match split(path) {
@@ -143,7 +156,7 @@ impl OAuth {
             None if path.starts_with(mcp) => mcp.to_owned(),
             _ => String::new(),
         };
-        format!("Bearer {error}resource_metadata=\"{}{METADATA}{path}\"", self.resource)
+        format!("{}{METADATA}{path}", self.resource)
     }
 }
 

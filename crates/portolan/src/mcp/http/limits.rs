@@ -23,6 +23,7 @@ use tokio::time::{Instant, Interval, interval_at, timeout};
 
 use super::open_project::OpenProject;
 use super::sessions::SESSION_ID;
+use super::step_up::CalledTool;
 use super::{METRICS, MOST_REQUESTS, MOST_SESSIONS, MOST_STREAMS, Server};
 use crate::http::oauth::METADATA;
 use crate::http::{Access, Principal, Refusal, Scope, Scopes};
@@ -161,7 +162,13 @@ async fn limited(server: &Server, request: Request, principal: &Principal) -> Re
     if body.len() > server.bounds.values && values(&body) > server.bounds.values {
         return Err(too_many(server).into_response());
     }
-    Ok((Request::from_parts(parts, Body::from(body)), permits))
+    // Only tokens of an authorization server can be exchanged for others with more scopes.
+    let called = server.access.oauth().and_then(|_| CalledTool::of(&body));
+    let mut request = Request::from_parts(parts, Body::from(body));
+    if let Some(called) = called {
+        request.extensions_mut().insert(called);
+    }
+    Ok((request, permits))
 }
 
 /// Returns what a request holds until its response is complete.

@@ -12,6 +12,7 @@ mod metrics;
 mod open_project;
 mod projects;
 mod sessions;
+mod step_up;
 mod suspension;
 
 pub(crate) use event_metrics::EventMetrics;
@@ -239,6 +240,9 @@ fn nowhere(server: &Arc<Server>) -> Router {
 async fn mcp(State(server): State<Arc<Server>>, request: Request) -> Response {
     match server.projects.find(request.uri().path()).await {
         Ok((project, service)) => {
+            if let Some(refusal) = step_up::lacking_scope(&server, &project, &request) {
+                return refusal.into_response();
+            }
             let mut response = service.handle(request).await.map(Body::new);
             response.extensions_mut().insert(project);
             response

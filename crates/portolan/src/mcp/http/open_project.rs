@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::suspension::{MakeFace, SessionTable};
 use super::{Metrics, NamedTools, PATH};
+use crate::http::Scope;
 use crate::mcp::face::Face;
 use crate::mcp::long_calls::LongCalls;
 use crate::mcp::several::combined;
@@ -39,6 +40,7 @@ pub(super) struct OpenProject {
 }
 
 struct Endpoint {
+    toolset: Arc<dyn Toolset>,
     service: McpService,
     table: Arc<SessionTable>,
 }
@@ -73,13 +75,14 @@ impl Opener {
 
     fn endpoint(&self, toolset: Arc<dyn Toolset>, long_calls: LongCalls) -> Endpoint {
         let (ending, metrics) = (self.ending.clone(), Arc::clone(&self.metrics));
+        let served = Arc::clone(&toolset);
         let face: MakeFace = Arc::new(move |is_restored| {
-            let face = Face::measured(Arc::clone(&toolset), long_calls.clone(), ending.clone(), Arc::clone(&metrics));
+            let face = Face::measured(Arc::clone(&served), long_calls.clone(), ending.clone(), Arc::clone(&metrics));
             if is_restored { face.restored() } else { face }
         });
         let table = Arc::new(SessionTable::new(Arc::clone(&face), self.config.clone()));
         let service = StreamableHttpService::new(move || Ok(face(false)), Arc::clone(&table), self.config.clone());
-        Endpoint { service, table }
+        Endpoint { toolset, service, table }
     }
 }
 
@@ -87,6 +90,12 @@ impl OpenProject {
     /// Returns the server at a path.
     pub(super) fn at(&self, path: &str) -> Option<McpService> {
         self.endpoints.get(path).map(|endpoint| endpoint.service.clone())
+    }
+
+    /// Returns the scope that a call of a tool at a path needs. `None` if there is no such tool.
+    pub(super) fn scope(&self, path: &str, tool: &str) -> Option<Scope> {
+        let toolset = &self.endpoints.get(path)?.toolset;
+        toolset.has(tool).then(|| toolset.scope(tool))
     }
 
     /// Returns the sessions at a path.

@@ -15,8 +15,8 @@ use tokio::time::Instant;
 use super::open_project::{McpService, OpenProject, Opener};
 use super::suspension::SessionTable;
 use super::{NamedTools, PATH};
-use crate::http::Refusal;
 use crate::http::project_path::{is_project_name, split};
+use crate::http::{Refusal, Scope};
 
 /// How long a project without sessions is unused before it is closed.
 const CLOSED_AFTER: Duration = Duration::from_mins(10);
@@ -158,6 +158,11 @@ impl Projects {
     pub(super) fn table(&self, path: &str) -> Option<Arc<SessionTable>> {
         let (name, rest) = self.split(path)?;
         self.entries().get(name)?.project.table(rest)
+    }
+
+    /// Returns the scope that a call of a tool of a project needs at a path. `None` if there is no such tool.
+    pub(super) fn scope(&self, project: &OpenProject, path: &str, tool: &str) -> Option<Scope> {
+        project.scope(self.split(path)?.1, tool)
     }
 
     /// Returns the server at a path, whose project is opened if it is not open.
