@@ -38,12 +38,12 @@ const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 pub(super) struct Connection {
     pub(super) server: String,
-    peer: Peer<RoleClient>,
+    pub(super) peer: Peer<RoleClient>,
     running: Mutex<Option<RunningService<RoleClient, Face>>>,
     #[cfg(unix)]
     process: Option<Process>,
     stderr: Arc<Stderr>,
-    notices: Arc<Notices>,
+    pub(super) notices: Arc<Notices>,
     /// The list of tools, if it was requested.
     pub(super) tools: Mutex<Option<ReceivedList<[Tool]>>>,
     /// The lists of resources and prompts, if they were requested.
@@ -132,6 +132,13 @@ impl Connection {
         let info = self.peer.peer_info();
         let capabilities = info.as_deref().map(|info| &info.capabilities);
         capabilities.map_or((false, false), |all| (all.resources.is_some(), all.prompts.is_some()))
+    }
+
+    /// Checks whether the server has announced that its resources can be subscribed to.
+    pub(super) fn reports_updates(&self) -> bool {
+        let info = self.peer.peer_info();
+        let resources = info.as_deref().and_then(|info| info.capabilities.resources.as_ref());
+        resources.is_some_and(|resources| resources.subscribe == Some(true))
     }
 
     /// Checks whether the server reports changes of its lists.
@@ -228,13 +235,13 @@ impl Connection {
         untyped(result).map_err(|_unwritable| ServiceError::UnexpectedResponse)
     }
 
-    fn timed_out(&self, what: &str, limit: Duration) -> CallError {
+    pub(super) fn timed_out(&self, what: &str, limit: Duration) -> CallError {
         let message = format!("{what} of server `{}` did not answer within {}", self.server, seconds(limit));
         let help = "give the call more time, or find out what the server waits for";
         self.error(CallErrorKind::Timeout, message, help)
     }
 
-    async fn failed(&self, what: &str, error: ServiceError) -> CallError {
+    pub(super) async fn failed(&self, what: &str, error: ServiceError) -> CallError {
         match error {
             ServiceError::McpError(error) if error.code == TOO_LARGE => {
                 let message =
@@ -270,6 +277,7 @@ impl Connection {
     /// Returns the error for a server that went away. Nothing more is sent over this connection.
     async fn lost(&self, what: &str, error: &ServiceError) -> CallError {
         self.gone.store(true, Ordering::Relaxed);
+        self.notices.end();
         let how = match (self.obituary().await, error) {
             (Some(how), _) => how,
             (None, ServiceError::TransportSend(error)) => {

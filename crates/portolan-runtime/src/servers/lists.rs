@@ -51,6 +51,8 @@ pub struct Tool {
 pub struct Offers {
     /// Whether it announced resources at all. It may have some that it does not list.
     pub has_resources: bool,
+    /// Whether it reports changes of its resources to subscribers.
+    pub reports_updates: bool,
     /// The resources, each with its `uri`.
     pub resources: Vec<Value>,
     /// The forms of addresses of further resources, each with its `uriTemplate`.
@@ -143,7 +145,7 @@ impl Connection {
         let listing = async {
             let (has_resources, has_prompts) = self.has_resources_and_prompts();
             let mut pages = Pages::of(self, limit);
-            let mut offers = Offers { has_resources, ..Offers::default() };
+            let mut offers = Offers { has_resources, reports_updates: self.reports_updates(), ..Offers::default() };
             if has_resources {
                 offers.resources = pages.all(&RESOURCES).await?;
                 // Many servers have resources and no templates, and not all of these know the method.

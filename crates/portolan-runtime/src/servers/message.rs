@@ -30,6 +30,15 @@ const MAX_VALUES: usize = 2_000_000;
 const LISTS_CHANGED: [&str; 3] =
     ["notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/prompts/list_changed"];
 
+/// The other notifications that are used: what happens during calls, and what belongs to subscriptions.
+const USED: [&str; 5] = [
+    "notifications/progress",
+    "notifications/message",
+    "notifications/resources/updated",
+    "notifications/subscriptions/acknowledged",
+    "notifications/cancelled",
+];
+
 /// The content of a line.
 pub(super) enum Line {
     Message(Box<Message>),
@@ -67,9 +76,7 @@ pub(super) fn read(line: &[u8]) -> Line {
             let changed = ToolListChangedNotification { method: Default::default(), extensions: Default::default() };
             message(JsonRpcMessage::notification(ServerNotification::ToolListChangedNotification(changed)))
         }
-        (Some("notifications/progress" | "notifications/message"), None) => {
-            serde_json::from_slice(line).map_or(Line::Unasked, message)
-        }
+        (Some(method), None) if USED.contains(&method) => serde_json::from_slice(line).map_or(Line::Unasked, message),
         // Others are not used, so they are dropped.
         (Some(_), None) => Line::Unasked,
         (Some(_), Some(_)) => match serde_json::from_slice(line) {

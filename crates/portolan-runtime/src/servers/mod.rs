@@ -30,6 +30,7 @@ mod secrets;
 mod slot;
 mod sse;
 mod stderr;
+mod subscriptions;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,6 +45,7 @@ use rmcp::model::{
     ReadResourceRequest, ReadResourceRequestParams,
 };
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -270,6 +272,14 @@ impl Servers {
     pub async fn offers(&self, server: &str) -> Result<Arc<Offers>, CallError> {
         let limit = self.limit(server)?;
         self.connection(server).await?.offers(limit).await
+    }
+
+    /// Subscribes to a resource of a server. Returns a receiver that changes with each update, and when updates may have been
+    /// missed. The server is subscribed once for all receivers of the resource, until the last is dropped, and again after
+    /// each of its starts.
+    pub async fn subscribe(&self, server: &str, uri: &str) -> Result<watch::Receiver<u64>, CallError> {
+        let limit = self.limit(server)?;
+        self.slot(server)?.subscribe(uri, limit).await
     }
 
     /// Returns the time limit of a list.

@@ -16,10 +16,12 @@ use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::Serialize;
 use serde_json::json;
+use tokio::sync::watch;
 
 use super::client::LogMessage;
 use super::in_flight::CallsInFlight;
 use super::stderr::Stderr;
+use super::subscriptions::Updates;
 
 /// The maximum number of characters of a message about progress. The rest is cut off.
 const MAX_MESSAGE_CHARS: usize = 1000;
@@ -54,6 +56,10 @@ pub(super) struct Notices {
     /// Whether it was, and does.
     listens: AtomicBool,
     listeners: Mutex<BTreeMap<i64, Listener>>,
+    /// The subscribed resources, by address.
+    followed: Mutex<BTreeMap<String, Updates>>,
+    /// Whether the connection is over.
+    is_ended: watch::Sender<bool>,
     pub(super) calls: CallsInFlight,
     /// Knows the secrets of the server.
     stderr: Arc<Stderr>,
@@ -66,6 +72,8 @@ impl Notices {
             is_asked: AtomicBool::default(),
             listens: AtomicBool::default(),
             listeners: Mutex::default(),
+            followed: Mutex::default(),
+            is_ended: watch::Sender::new(false),
             calls: CallsInFlight::default(),
             stderr,
         }
@@ -89,6 +97,40 @@ impl Notices {
         self.listens.store(listens, Ordering::Relaxed);
         // A list that was cached while changes were reported has no expiry, so it must not be used after that.
         self.changes.fetch_add(u64::from(!listens), Ordering::Relaxed);
+    }
+
+    /// Counts the updates of a resource from here on.
+    pub(super) fn follow(&self, uri: &str, updates: &Updates) {
+        self.followed().insert(uri.to_owned(), Updates::clone(updates));
+    }
+
+    pub(super) fn unfollow(&self, uri: &str) {
+        self.followed().remove(uri);
+    }
+
+    fn followed(&self) -> MutexGuard<'_, BTreeMap<String, Updates>> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn updated(&self, uri: &str) {
+        for (subscribed, updates) in &*self.followed() {
+            if covers(subscribed, uri) {
+                updates.send_modify(|count| *count += 1);
+            }
+        }
+    }
+
+    /// Notes that the connection is over.
+    pub(super) fn end(&self) {
+        self.is_ended.send_replace(true);
+    }
+
+    /// Waits until the connection is over.
+    pub(super) fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut is_ended = self.is_ended.subscribe();
+        async move {
+            let _dropped = is_ended.wait_for(|is_ended| *is_ended).await.is_err();
+        }
     }
 
     fn listeners(&self) -> MutexGuard<'_, BTreeMap<i64, Listener>> {
@@ -147,6 +189,7 @@ impl Notices {
             | ServerNotification::PromptListChangedNotification(_) => {
                 self.changes.fetch_add(1, Ordering::Relaxed);
             }
+            ServerNotification::ResourceUpdatedNotification(update) => self.updated(&update.params.uri),
             ServerNotification::LoggingMessageNotification(message) if !self.calls.is_empty() => {
                 self.logged(&message.params);
             }
@@ -157,10 +200,22 @@ impl Notices {
     }
 }
 
+/// Checks whether an update of a resource is one of a subscribed resource. By the specification, it may be of a part of that.
+fn covers(subscribed: &str, updated: &str) -> bool {
+    let rest = updated.strip_prefix(subscribed);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || subscribed.ends_with('/'))
+}
+
 /// A transport whose notifications are taken in.
 pub(super) struct WatchedTransport<T> {
     pub(super) transport: T,
     pub(super) notices: Arc<Notices>,
+}
+
+impl<T> Drop for WatchedTransport<T> {
+    fn drop(&mut self) {
+        self.notices.end();
+    }
 }
 
 impl<T: Transport<RoleClient>> Transport<RoleClient> for WatchedTransport<T> {
@@ -185,5 +240,23 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for WatchedTransport<T> {
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.transport.close().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::covers;
+
+    #[test]
+    fn an_update_is_one_of_the_resource_or_of_a_part_of_it() {
+        for (subscribed, updated, is_one) in [
+            ("db://row/1", "db://row/1", true),
+            ("db://row/1", "db://row/10", false),
+            ("db://row", "db://row/1", true),
+            ("file:///docs/", "file:///docs/plan", true),
+            ("db://row/1", "db://row", false),
+        ] {
+            assert_eq!(covers(subscribed, updated), is_one, "{subscribed} {updated}");
+        }
     }
 }

@@ -14,12 +14,15 @@ use tokio::time::Instant;
 use super::client::ClientFeatures;
 use super::connection::Connection;
 use super::open::open;
+use super::subscriptions::Subscriptions;
 use super::{CallError, CallErrorKind, Grace, PoolOptions, ServerSetup, seconds};
 use crate::logging;
 
 pub(super) struct Slot {
     pub(super) setup: ServerSetup,
     pub(super) options: Arc<PoolOptions>,
+    /// The resources to which it is subscribed.
+    pub(super) subscriptions: Subscriptions,
     grace: Grace,
     inner: Mutex<Inner>,
 }
@@ -47,7 +50,7 @@ impl Slot {
     pub(super) fn new(setup: ServerSetup, options: Arc<PoolOptions>, grace: Grace) -> Arc<Slot> {
         let (features, resting_until) = (ClientFeatures::default(), None);
         let inner = Inner { state: State::Idle, failures: 0, last: None, resting_until, features };
-        Arc::new(Slot { setup, options, grace, inner: Mutex::new(inner) })
+        Arc::new(Slot { setup, options, subscriptions: Subscriptions::default(), grace, inner: Mutex::new(inner) })
     }
 
     /// Returns another slot for the same server, which is told that it may ask what `features` has.
@@ -188,7 +191,7 @@ impl Slot {
         CallError::new(CallErrorKind::Start, name, message, help).with_stderr(stderr)
     }
 
-    fn closed(&self) -> CallError {
+    pub(super) fn closed(&self) -> CallError {
         let message = format!("server `{}` was not called: the servers are closed", self.name());
         CallError::new(CallErrorKind::Closed, self.name(), message, "start again")
     }

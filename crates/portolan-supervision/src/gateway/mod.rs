@@ -466,18 +466,23 @@ impl Gateway {
                 self.servers.call_for(call, client).await
             }
         };
-        let kept = match (kept, &result) {
-            (Some(place), Ok(result)) => self.keep_result(place, result).await,
-            _ => None,
-        };
-        if end.answered(&result, kept).done().await.is_err() {
-            (self.tell)("the answer of a call could not be recorded: check `portolan flow events --verify`");
-        }
+        self.record_end(end, kept, &result).await;
         let result = result?;
         self.report_result(&record, &tool, &result);
         match self.keeper.result_filters(&intent).await {
             Ok(filters) => Ok(filters::apply(&filters, result)),
             Err(error) => Err(CallError::unfiltered(&tool.server, &error)),
+        }
+    }
+
+    /// Records what a server answered to a call, and keeps it if the call is kept.
+    async fn record_end(&self, end: CallEnd, kept: Option<KeptPlace>, result: &Result<Value, CallError>) {
+        let kept = match (kept, result) {
+            (Some(place), Ok(result)) => self.keep_result(place, result).await,
+            _ => None,
+        };
+        if end.answered(result, kept).done().await.is_err() {
+            (self.tell)("the answer of a call could not be recorded: check `portolan flow events --verify`");
         }
     }
 

@@ -1,20 +1,23 @@
 //! The resources and prompts of the servers, and the requests for them.
 //!
 //! A request is judged as a call is, as a tool with the name of its method: rules name it `mcp:<server>/resources/read`,
-//! `mcp:<server>/prompts/get` or `mcp:<server>/completion/complete`. Its arguments are the address of the resource as
+//! `mcp:<server>/resources/subscribe`, `mcp:<server>/prompts/get` or `mcp:<server>/completion/complete`. Its arguments are the address of the resource as
 //! `uri`, the name of the prompt as `name` and its `arguments`, or both with the `argument` to complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 
-use portolan_runtime::servers::{CallErrorKind, OfferWanted, Offers, Tool};
+use portolan_runtime::servers::{CallError, CallErrorKind, OfferWanted, Offers, Tool};
 use rmcp::model::{CompleteRequestParams, Reference};
 use serde_json::{Map, Value, json};
+use tokio::sync::watch;
 
-use super::{Gateway, GatewayCall, OfferedTool, ServerState, names};
+use super::{Gateway, GatewayCall, JudgedCall, OfferedTool, ServerState, names};
 
 /// The method that reads a resource, as rules name it.
 const READ: &str = "resources/read";
+/// The method that subscribes to a resource, as rules name it, also where a client listens to it without a session.
+const SUBSCRIBE: &str = "resources/subscribe";
 /// The method that returns a prompt's messages, as rules name it.
 const GET: &str = "prompts/get";
 /// The method that completes an argument, as rules name it.
@@ -70,22 +73,46 @@ impl Gateway {
     }
 
     /// Returns a receiver that changes with the lists of resources and prompts.
-    pub fn offer_changes(&self) -> tokio::sync::watch::Receiver<u64> {
+    pub fn offer_changes(&self) -> watch::Receiver<u64> {
         self.offer_changes.subscribe()
     }
 
     /// Returns the request that reads a resource, or `None` if no server can have it.
     pub fn reading(&self, uri: &str, client: &str) -> Option<GatewayCall> {
         let server = self.offers(|all| holder(all, uri))?;
-        let arguments = Map::from_iter([("uri".to_owned(), json!(uri))]);
-        Some(request(server, READ, arguments, client, OfferWanted::Resource { uri: uri.to_owned() }))
+        Some(request(server, READ, address(uri), client, Some(OfferWanted::Resource { uri: uri.to_owned() })))
+    }
+
+    /// Checks whether a server may have the resource, and reports changes of its resources.
+    pub fn reports_updates(&self, uri: &str) -> bool {
+        self.offers(|all| holder(all, uri).is_some_and(|server| all[&server].reports_updates))
+    }
+
+    /// Returns the request that subscribes to a resource, or `None` if no server can have it.
+    pub fn subscribing(&self, uri: &str, client: &str) -> Option<GatewayCall> {
+        let server = self.offers(|all| holder(all, uri))?;
+        Some(request(server, SUBSCRIBE, address(uri), client, None))
+    }
+
+    /// Performs a request of [`Gateway::subscribing`] that was allowed. Returns a receiver that changes with each update,
+    /// until it is dropped.
+    ///
+    /// # Errors
+    /// The server did not accept the subscription.
+    pub async fn subscribe(&self, mut judged: JudgedCall) -> Result<watch::Receiver<u64>, CallError> {
+        let end = judged.end.take().unwrap_or_else(|| self.end_of(&judged)).begun();
+        let uri = judged.arguments()["uri"].as_str().unwrap_or_default();
+        let subscribed = self.servers.subscribe(&judged.tool().server, uri).await;
+        let result = subscribed.as_ref().map(|_receiver| json!({})).map_err(CallError::clone);
+        self.record_end(end, judged.kept.take(), &result).await;
+        subscribed
     }
 
     /// Returns the request for the messages of a prompt, or `None` if no server has it.
     pub fn prompting(&self, name: &str, arguments: Map<String, Value>, client: &str) -> Option<GatewayCall> {
         let (server, name) = self.prompt(name)?;
         let shown = Map::from_iter([("name".to_owned(), json!(name)), ("arguments".to_owned(), json!(arguments))]);
-        Some(request(server, GET, shown, client, OfferWanted::Prompt { name, arguments }))
+        Some(request(server, GET, shown, client, Some(OfferWanted::Prompt { name, arguments })))
     }
 
     /// Returns the request for the values that complete an argument, or `None` if no server has what it belongs to.
@@ -108,7 +135,7 @@ impl Gateway {
             _ => return None,
         };
         let shown = Map::from_iter([what, ("argument".to_owned(), json!(params.argument))]);
-        Some(request(server, COMPLETE, shown, client, OfferWanted::Completion(Box::new(params))))
+        Some(request(server, COMPLETE, shown, client, Some(OfferWanted::Completion(Box::new(params)))))
     }
 
     /// Returns the server of a prompt, and the prompt's own name.
@@ -127,7 +154,7 @@ fn request(
     method: &str,
     arguments: Map<String, Value>,
     client: &str,
-    wanted: OfferWanted,
+    offer: Option<OfferWanted>,
 ) -> GatewayCall {
     let tool = Tool {
         name: method.to_owned(),
@@ -138,7 +165,12 @@ fn request(
         annotations: None,
     };
     let tool = Arc::new(OfferedTool { name: names::full(&server, method), server, tool });
-    GatewayCall { tool, arguments, client: client.to_owned(), does: None, offer: Some(wanted), branch: None }
+    GatewayCall { tool, arguments, client: client.to_owned(), does: None, offer, branch: None }
+}
+
+/// Returns the arguments of a request for a resource.
+fn address(uri: &str) -> Map<String, Value> {
+    Map::from_iter([("uri".to_owned(), json!(uri))])
 }
 
 /// Returns the items with different addresses, without those that look like Portolan's own.
@@ -198,6 +230,7 @@ mod tests {
         let each = |field: &str, texts: &[&str]| texts.iter().map(|text| json!({ field: text })).collect();
         Arc::new(Offers {
             has_resources: true,
+            reports_updates: false,
             resources: each("uri", resources),
             templates: each("uriTemplate", templates),
             prompts: each("name", prompts),

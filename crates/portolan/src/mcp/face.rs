@@ -253,12 +253,14 @@ impl ServerHandler for Face {
         if self.toolset.about().capabilities.resources.is_none_or(|resources| resources.subscribe != Some(true)) {
             return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
         }
-        let Some(mut updates) = self.toolset.updates(&uri) else {
-            return Err(self.no_resource::<SubscribeRequestMethod>(&uri));
+        let subscribing = async {
+            let updates = self.toolset.subscribe(&uri, &context).await;
+            updates.unwrap_or_else(|| Err(self.no_resource::<SubscribeRequestMethod>(&uri)))
         };
+        let mut updates = self.unless_cancelled(context.ct.cancelled(), subscribing).await?;
         let (peer, notification) = (context.peer, ResourceUpdatedNotificationParam::new(uri.clone()));
         self.subscriptions.begin(uri, async move {
-            while updates.changed().await.is_ok() && peer.notify_resource_updated(notification.clone()).await.is_ok() {}
+            while updates.next().await && peer.notify_resource_updated(notification.clone()).await.is_ok() {}
         });
         Ok(())
     }
@@ -281,7 +283,7 @@ impl ServerHandler for Face {
             return None;
         }
         let wanted = requested.resource_subscriptions.iter().flatten();
-        let uris: Vec<String> = wanted.filter(|uri| self.toolset.updates(uri).is_some()).cloned().collect();
+        let uris: Vec<String> = wanted.filter(|uri| self.toolset.has_updates(uri)).cloned().collect();
         let mut filter = SubscriptionFilter::new();
         filter.tools_list_changed = has_lists.then_some(true);
         filter.resources_list_changed = has_offers.then_some(true);
@@ -319,11 +321,13 @@ impl ServerHandler for Face {
         }
         // A client may name a resource several times, and is notified once.
         for uri in wanted.resource_subscriptions.iter().flatten().collect::<BTreeSet<_>>() {
-            let Some(mut updates) = self.toolset.updates(uri) else { continue };
+            let subscribing = async { self.toolset.subscribe(uri, context.request_context()).await.transpose() };
+            // It was acknowledged before, since what is acknowledged cannot await a decision. A refusal ends the request.
+            let Some(mut updates) = self.unless_cancelled(context.cancelled(), subscribing).await? else { continue };
             let (sink, uri) = (context.sink().clone(), uri.clone());
-            telling.spawn(async move {
-                while updates.changed().await.is_ok() && sink.notify_resource_updated(&uri).await.is_ok() {}
-            });
+            telling.spawn(
+                async move { while updates.next().await && sink.notify_resource_updated(&uri).await.is_ok() {} },
+            );
         }
         tokio::select! {
             () = context.cancelled() => {}

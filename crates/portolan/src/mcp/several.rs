@@ -18,7 +18,7 @@ use tokio::sync::watch;
 
 use super::connection::serve_stdio;
 use super::long_calls::{LongCalls, RecalledCall};
-use super::toolset::{Answer, Completion, Manners, Messages, Recalled, Text, ToolsFuture, Toolset, Work};
+use super::toolset::{Answer, Completion, Manners, Messages, Recalled, Subscribed, Text, ToolsFuture, Toolset, Work};
 use super::transport::Bounds;
 use crate::http::Scope;
 
@@ -225,8 +225,19 @@ impl Toolset for Several {
         })
     }
 
-    fn updates(&self, uri: &str) -> Option<watch::Receiver<u64>> {
-        self.sets.iter().find_map(|set| set.updates(uri))
+    fn has_updates(&self, uri: &str) -> bool {
+        self.sets.iter().any(|set| set.has_updates(uri))
+    }
+
+    fn subscribe<'a>(&'a self, uri: &'a str, context: &'a RequestContext<RoleServer>) -> Subscribed<'a> {
+        Box::pin(async move {
+            for set in &self.sets {
+                if let Some(updates) = set.subscribe(uri, context).await {
+                    return Some(updates);
+                }
+            }
+            None
+        })
     }
 
     /// Returns the work of the gates, the only set that works beside its calls.

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use super::long_calls::RecalledCall;
 use super::project::Project;
+use super::subscriptions::ResourceUpdates;
 use super::transport::Bounds;
 use crate::http::Scope;
 
@@ -29,6 +30,9 @@ pub(super) type Messages<'a> = Pin<Box<dyn Future<Output = Option<Result<GetProm
 
 /// The future tools of a list.
 pub(super) type ToolsFuture<'a> = Pin<Box<dyn Future<Output = Vec<Tool>> + Send + 'a>>;
+
+/// The future updates of a resource. `None` if there is no resource of that address, or it never changes.
+pub(super) type Subscribed<'a> = Pin<Box<dyn Future<Output = Option<Result<ResourceUpdates, ErrorData>>> + Send + 'a>>;
 
 /// The future values that complete an argument, at most as many as the specification allows.
 pub(super) type Completion<'a> = Pin<Box<dyn Future<Output = CompletionInfo> + Send + 'a>>;
@@ -142,9 +146,19 @@ pub(super) trait Toolset: Send + Sync {
         })
     }
 
-    /// Returns a receiver that changes when the text of a resource may have, or `None` if there is no such resource.
+    /// Returns a receiver that changes when the text of a resource of its own may have, or `None` if there is no such resource.
     fn updates(&self, uri: &str) -> Option<watch::Receiver<u64>> {
         self.project()?.updates(uri)
+    }
+
+    /// Checks whether a resource can be subscribed to.
+    fn has_updates(&self, uri: &str) -> bool {
+        self.updates(uri).is_some()
+    }
+
+    /// Subscribes to a resource.
+    fn subscribe<'a>(&'a self, uri: &'a str, _context: &'a RequestContext<RoleServer>) -> Subscribed<'a> {
+        Box::pin(async move { Some(Ok(ResourceUpdates::of(self.updates(uri)?, None))) })
     }
 
     /// Returns the work of a session beside its calls. It is dropped when the session ends.

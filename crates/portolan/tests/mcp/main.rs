@@ -16,6 +16,7 @@ mod gateway_guards;
 mod gateway_offers;
 mod gateway_questions;
 mod gateway_records;
+mod gateway_subscriptions;
 mod graph;
 mod hostile;
 mod long_calls;

@@ -32,7 +32,8 @@ use crate::mcp::graph::CLOSING;
 use crate::mcp::leading;
 use crate::mcp::progress::Progress;
 use crate::mcp::several::ServedTools;
-use crate::mcp::toolset::{Answer, Completion, Manners, Messages, Text, ToolsFuture, Toolset};
+use crate::mcp::subscriptions::SubscriptionCounts;
+use crate::mcp::toolset::{Answer, Completion, Manners, Messages, Subscribed, Text, ToolsFuture, Toolset};
 use crate::mcp::transport::Bounds;
 use crate::words::tasks;
 use waiting::{Waiter, WaitingCalls};
@@ -58,7 +59,13 @@ pub(crate) fn serving(service: Arc<Service>, gateway: Arc<Gateway>) -> ServedToo
     let waiting = Arc::<WaitingCalls>::default();
     let left = Arc::clone(&waiting);
     ServedTools {
-        toolset: Arc::new(Server { service, gateway, pending: PendingQuestions::default(), waiting }),
+        toolset: Arc::new(Server {
+            service,
+            gateway,
+            pending: PendingQuestions::default(),
+            waiting,
+            subscribed: Arc::default(),
+        }),
         workers: 1,
         beforehand: Some(Box::pin(async move { beginning.begin().await })),
         meanwhile: None,
@@ -76,6 +83,8 @@ struct Server {
     pending: PendingQuestions,
     /// Calls that wait for answers of their clients to questions of the servers.
     waiting: Arc<WaitingCalls>,
+    /// The subscriptions of the clients.
+    subscribed: Arc<SubscriptionCounts>,
 }
 
 impl Server {
@@ -298,6 +307,7 @@ impl Toolset for Server {
             .enable_tool_list_changed()
             .enable_resources()
             .enable_resources_list_changed()
+            .enable_resources_subscribe()
             .enable_prompts()
             .enable_prompts_list_changed()
             .enable_completions()
@@ -343,6 +353,14 @@ impl Toolset for Server {
 
     fn read<'a>(&'a self, uri: &'a str, context: &'a RequestContext<RoleServer>) -> Text<'a> {
         Box::pin(self.read_resource(uri, context))
+    }
+
+    fn has_updates(&self, uri: &str) -> bool {
+        self.gateway.reports_updates(uri)
+    }
+
+    fn subscribe<'a>(&'a self, uri: &'a str, context: &'a RequestContext<RoleServer>) -> Subscribed<'a> {
+        Box::pin(self.subscribe_to(uri, context))
     }
 
     fn prompt<'a>(

@@ -1,8 +1,8 @@
 //! Resources and prompts of the servers: each request is judged, then passed on or refused with the present situation.
 
 use portolan_gates::Decision;
-use portolan_runtime::servers::CallErrorKind;
-use portolan_supervision::gateway::GatewayCall;
+use portolan_runtime::servers::{CallError, CallErrorKind};
+use portolan_supervision::gateway::{GatewayCall, JudgedCall};
 use rmcp::model::{
     CompleteRequestParams, CompleteResult, CompletionInfo, ErrorCode, GetPromptRequestParams, GetPromptResponse,
     GetPromptResult, ReadResourceResult, ResultType,
@@ -13,7 +13,11 @@ use serde_json::Value;
 
 use super::{Refusal, Server, branch_of, typed};
 use crate::http::Scope;
+use crate::mcp::subscriptions::ResourceUpdates;
 use crate::mcp::{leading, sender};
+
+/// The longest address of a resource that is subscribed to, in bytes.
+const MAX_ADDRESS: usize = 8 << 10;
 
 impl Server {
     /// Reads a resource, or returns `None` if no server can have it.
@@ -60,12 +64,43 @@ impl Server {
         (completion.values.len() <= CompletionInfo::MAX_VALUES).then_some(completion)
     }
 
+    /// Subscribes to a resource, or returns `None` if no server can have it.
+    pub(super) async fn subscribe_to(
+        &self,
+        uri: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<Result<ResourceUpdates, ErrorData>> {
+        let client = self.client(context);
+        let call = self.gateway.subscribing(uri, &client)?;
+        let subscribed = async {
+            let place = (uri.len() <= MAX_ADDRESS).then(|| self.subscribed.take(&client)).flatten();
+            let Some(place) = place else {
+                let message = "this client has too many subscriptions, or the address is too long: end some of them";
+                return Err(ErrorData::new(ErrorCode::INVALID_REQUEST, message, None));
+            };
+            let judged = self.permitted(call, context).await?;
+            let updates = self.gateway.subscribe(judged).await.map_err(not_done)?;
+            Ok(ResourceUpdates::of(updates, Some(place)))
+        };
+        Some(subscribed.await)
+    }
+
     fn client(&self, context: &RequestContext<RoleServer>) -> String {
         leading::caller(&self.service, context).name().to_owned()
     }
 
     /// Judges a request, and passes it on if it is allowed.
-    async fn requested(&self, mut call: GatewayCall, context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
+    async fn requested(&self, call: GatewayCall, context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
+        let judged = self.permitted(call, context).await?;
+        self.passed_on(judged, context).await.map_err(not_done)
+    }
+
+    /// Judges a request. Returns the error of one that is refused.
+    async fn permitted(
+        &self,
+        mut call: GatewayCall,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<JudgedCall, ErrorData> {
         if !sender::has(context, Scope::Run) {
             let help = "the person who serves can give your token the scope `run`";
             let message =
@@ -84,11 +119,15 @@ impl Server {
             let Refusal { text, data } = self.refusal(&judged, &leading::caller(&self.service, context)).await;
             return Err(ErrorData::new(ErrorCode::INVALID_REQUEST, text, Some(data)));
         }
-        let done = self.passed_on(judged, context).await;
-        done.map_err(|error| match error.kind {
-            CallErrorKind::Protocol { code } => ErrorData::new(ErrorCode(code), error.message, None),
-            _ => failed(format!("{}; {}", error.message, error.help)),
-        })
+        Ok(judged)
+    }
+}
+
+/// Returns the error of a request that its server did not fulfil.
+fn not_done(error: CallError) -> ErrorData {
+    match error.kind {
+        CallErrorKind::Protocol { code } => ErrorData::new(ErrorCode(code), error.message, None),
+        _ => failed(format!("{}; {}", error.message, error.help)),
     }
 }
 
