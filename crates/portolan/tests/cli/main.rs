@@ -22,6 +22,7 @@ mod export;
 mod fifo;
 mod flow;
 mod fork;
+mod gate_http;
 mod guidelines;
 mod help;
 mod imports;

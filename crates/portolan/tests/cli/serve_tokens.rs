@@ -70,7 +70,7 @@ impl Client<'_> {
 }
 
 /// Issues a token, and returns it.
-fn issue(project: &Project, name: &str, scopes: &str) -> String {
+pub(crate) fn issue(project: &Project, name: &str, scopes: &str) -> String {
     issue_with(project, name, scopes, &[])
 }
 
