@@ -5,16 +5,18 @@
 //! The bindings are in `.portolan/bindings`, one file per run, until the run is over. This module knows no runs:
 //! callers determine whether one is over, and what its steps say.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
 use crate::address::Address;
 use crate::digest::Digest;
-use crate::disk;
+use crate::disk::{self, Stamp};
 use crate::process::lineage::{self, Process, ProcessIdentity};
 use crate::project_folder;
 use crate::store::RunId;
@@ -78,6 +80,28 @@ fn folder(project: &Path) -> PathBuf {
     project.join(".portolan").join(FOLDER)
 }
 
+/// The runs whose files a process has read and found complete. Until one is changed or removed, it is not read again.
+#[derive(Debug, Default)]
+pub(crate) struct CompleteBindings(Mutex<BTreeMap<BoundRun, (PathBuf, Stamp)>>);
+
+/// The maximum number of such runs.
+const MAX_COMPLETE: usize = 256;
+
+impl CompleteBindings {
+    fn has(&self, run: &BoundRun) -> bool {
+        let complete = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        complete.get(run).is_some_and(|(path, stamp)| Stamp::of(path).as_ref() == Some(stamp))
+    }
+
+    fn keep(&self, run: &BoundRun, path: PathBuf, stamp: Stamp) {
+        let mut complete = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if complete.len() >= MAX_COMPLETE {
+            complete.clear();
+        }
+        complete.insert(run.clone(), (path, stamp));
+    }
+}
+
 /// Returns the ancestors of this process that may be hosts, the nearest first.
 pub(crate) fn above() -> Vec<Process> {
     possible(lineage::ancestors().unwrap_or_default())
@@ -98,14 +122,22 @@ fn possible(chain: Vec<ProcessIdentity>) -> Vec<Process> {
         .collect()
 }
 
-/// Records that a run binds the agents of these processes, if they are hosts.
+/// Records that a run binds the agents of these processes, if they are hosts. `complete` must be of the same processes.
 ///
 /// # Errors
 /// The file cannot be written.
-pub(crate) fn bind(project: &Path, run: &BoundRun, above: &[Process]) -> io::Result<()> {
+pub(crate) fn bind(project: &Path, run: &BoundRun, above: &[Process], complete: &CompleteBindings) -> io::Result<()> {
+    if above.is_empty() || complete.has(run) {
+        return Ok(());
+    }
     let path = run.file(project);
     let knows = |binding: &Binding| binding.run == *run && above.iter().all(|one| binding.processes.contains(one));
-    if above.is_empty() || read(&path).is_some_and(|binding| knows(&binding)) {
+    // Before the file is read, so that a later change of it shows.
+    let stamp = Stamp::of(&path);
+    if read(&path).is_some_and(|binding| knows(&binding)) {
+        if let Some(stamp) = stamp {
+            complete.keep(run, path, stamp);
+        }
         return Ok(());
     }
     project_folder::make(&project.join(".portolan"))?;
@@ -191,16 +223,17 @@ mod tests {
         let project = folder.path();
         let run = BoundRun::Stored("k7m2qx4p".to_owned());
         let task = BoundRun::Task("/tasks/1.json".to_owned());
+        let none = CompleteBindings::default();
         let of = |process: &Process| of_hosts(project, || vec![process.clone()]);
         assert!(!are_there(project) && of(&own()).is_empty());
-        bind(project, &run, &[own()]).expect("noted");
-        bind(project, &run, &[process(7), process(8)]).expect("noted");
-        bind(project, &task, &[process(8)]).expect("noted");
+        bind(project, &run, &[own()], &none).expect("noted");
+        bind(project, &run, &[process(7), process(8)], &none).expect("noted");
+        bind(project, &task, &[process(8)], &none).expect("noted");
         assert_eq!(of(&own()), vec![run.clone()]);
         assert_eq!(of(&process(8)), [run.clone(), task.clone()]);
         assert_eq!(of(&Process { start: "2@boot".to_owned(), ..process(8) }), []);
         // Processes that have ended are dropped.
-        bind(project, &run, &[process(9)]).expect("noted");
+        bind(project, &run, &[process(9)], &none).expect("noted");
         assert_eq!((of(&process(7)), of(&own())), (vec![], vec![run.clone()]));
         release(project, &run);
         release(project, &run);
@@ -208,9 +241,32 @@ mod tests {
     }
 
     #[test]
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    fn a_binding_that_was_removed_or_replaced_is_written_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (project, complete) = (folder.path(), CompleteBindings::default());
+        let run = BoundRun::Stored("k7m2qx4p".to_owned());
+        let binds = || bind(project, &run, &[own()], &complete).expect("noted");
+        let is_bound = || of_hosts(project, || vec![own()]) == [run.clone()];
+        for _ in 0..2 {
+            // Once it is written, once it is read, and once it is neither.
+            (0..3).for_each(|_| binds());
+            assert!(complete.has(&run) && is_bound());
+            release(project, &run);
+            assert!(!complete.has(&run) && !is_bound());
+        }
+        (0..2).for_each(|_| binds());
+        bind(project, &run, &[process(7)], &CompleteBindings::default()).expect("noted");
+        assert!(!complete.has(&run), "another process has written it");
+        binds();
+        assert!(complete.has(&run) && is_bound());
+    }
+
+    #[test]
     fn nobody_above_is_nothing_to_note() {
         let folder = tempfile::tempdir().expect("a folder");
-        bind(folder.path(), &BoundRun::Stored("k7m2qx4p".to_owned()), &[]).expect("nothing is done");
+        bind(folder.path(), &BoundRun::Stored("k7m2qx4p".to_owned()), &[], &CompleteBindings::default())
+            .expect("nothing is done");
         assert!(!folder.path().join(".portolan").exists());
     }
 

@@ -21,7 +21,7 @@ impl Service {
         if let BoundRun::Elsewhere { store, .. } = &run {
             self.note_store(store)?;
         }
-        bindings::bind(self.project(), &run, self.binding_processes()).map_err(|error| {
+        bindings::bind(self.project(), &run, self.binding_processes(), &self.bindings).map_err(|error| {
             let message = format!("the binding of the run cannot be written: {error}");
             ServiceError::failed("not_bound", message, "make sure that `.portolan` of the project is writable")
         })

@@ -52,6 +52,7 @@ use portolan_core::dialect::Strictness;
 use portolan_core::run::{Actor, Channel, Human};
 use portolan_core::value::Timestamp;
 
+use crate::bindings::CompleteBindings;
 use crate::carrier::TaskJournal;
 use crate::carrier::compact::KnownWords;
 use crate::carrier::token::Tokens;
@@ -200,6 +201,8 @@ pub struct Service {
     pace: Arc<StepTimer>,
     /// The ancestors of this process.
     above: OnceLock<Vec<Process>>,
+    /// The runs that are known to bind the agents of those.
+    bindings: CompleteBindings,
     /// The services of other stores that runs of the project are in, by the names of the stores.
     others: Mutex<BTreeMap<String, Arc<Service>>>,
 }
@@ -227,7 +230,7 @@ impl Service {
         let tokens = Tokens::in_folder(&data);
         let (words, pools, live) = (KnownWords::default(), Mutex::default(), Mutex::default());
         let (loaded, pace, above) = (run_cache::LoadedRuns::default(), Arc::default(), OnceLock::new());
-        let others = Mutex::default();
+        let (bindings, others) = (CompleteBindings::default(), Mutex::default());
         Ok(Service {
             options,
             library,
@@ -242,6 +245,7 @@ impl Service {
             loaded,
             pace,
             above,
+            bindings,
             others,
         })
     }

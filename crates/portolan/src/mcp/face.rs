@@ -476,26 +476,29 @@ impl ServerHandler for Face {
         Ok(ListToolsResult::with_all_items(tools))
     }
 
-    async fn call_tool(
+    /// The work is boxed, because rmcp moves the futures of requests several times, and this one is the largest.
+    fn call_tool(
         &self,
         request: CallToolRequestParams,
         mut context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        if let Some(level) = *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) {
-            context.extensions.insert(level);
-        }
-        let cancelled = context.ct.clone();
-        let (tool, begun) = (request.name.clone(), Instant::now());
-        let scope = self.toolset.scope(&tool);
-        let answer = async {
-            match sender::may_call(&context, &request.name, scope) {
-                Ok(()) => self.long_calls.call(&self.toolset, request, context, self.ending.clone()).await,
-                Err(refused) => Ok(self::refused(&refused)),
+    ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
+        Box::pin(async move {
+            if let Some(level) = *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) {
+                context.extensions.insert(level);
             }
-        };
-        let answer = self.unless_cancelled(cancelled.cancelled(), answer).await;
-        self.count(&tool, &answer, begun.elapsed());
-        answer
+            let cancelled = context.ct.clone();
+            let (tool, begun) = (request.name.clone(), Instant::now());
+            let scope = self.toolset.scope(&tool);
+            let answer = async {
+                match sender::may_call(&context, &request.name, scope) {
+                    Ok(()) => self.long_calls.call(&self.toolset, request, context, self.ending.clone()).await,
+                    Err(refused) => Ok(self::refused(&refused)),
+                }
+            };
+            let answer = self.unless_cancelled(cancelled.cancelled(), answer).await;
+            self.count(&tool, &answer, begun.elapsed());
+            answer
+        })
     }
 
     async fn get_task(
