@@ -1,5 +1,5 @@
-//! Subscriptions to the resources of a server. The server is subscribed once for any number of subscribers, again whenever
-//! it was started again, and no longer once the last subscriber has gone.
+//! Subscriptions to the resources of a server. The server is subscribed once for any number of subscribers, again
+//! whenever it was started again, and no longer once the last subscriber has gone.
 
 #![expect(deprecated, reason = "servers of revisions with sessions are subscribed with a request of its own")]
 

@@ -71,13 +71,8 @@ const REVIEW: &str = r#"{ "nodes": { "start": { "type": "start" },
 
 fn project() -> Project {
     let project = Project::new();
-    project.write("server.py", SERVER);
-    let server = |name: &str| json!({ "command": "python3", "args": ["server.py", name] });
-    let servers = json!({ "mcpServers": { "db": server("db"), "web": server("web") } });
-    project.write("servers.json", &servers.to_string());
+    project.serve_by_gate(SERVER, &[&["db"], &["web"]]);
     project.write(".flow/workflows/review.json", REVIEW);
-    let trusted = project.command(&["trust", "servers.json"]).output().expect("it runs");
-    assert!(trusted.status.success(), "{}", String::from_utf8_lossy(&trusted.stderr));
     project
 }
 

@@ -32,6 +32,20 @@ impl Project {
         std::fs::write(path, text).expect("a file is written");
     }
 
+    /// Has `portolan gate` serve what a script in Python does under several names, as a person who trusts it. The script gets
+    /// its name, and what follows it.
+    pub(crate) fn serve_by_gate(&self, script: &str, servers: &[&[&str]]) {
+        self.write("server.py", script);
+        let entry = |words: &&[&str]| {
+            let arguments = [&["server.py"], *words].concat();
+            (words[0].to_owned(), serde_json::json!({ "command": "python3", "args": arguments }))
+        };
+        let servers: serde_json::Map<String, Value> = servers.iter().map(entry).collect();
+        self.write("servers.json", &serde_json::json!({ "mcpServers": servers }).to_string());
+        let trusted = self.command(&["trust", "servers.json"]).output().expect("it runs");
+        assert!(trusted.status.success(), "{}", String::from_utf8_lossy(&trusted.stderr));
+    }
+
     /// Adds a workflow from its nodes and edges.
     pub(crate) fn workflow(&self, id: &str, nodes: &Value, edges: &Value) {
         let definition = serde_json::json!({ "id": id, "name": id, "nodes": nodes, "edges": edges });
