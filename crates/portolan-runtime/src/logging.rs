@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use portolan_core::chat::{ModelAnswer, ModelError};
 use portolan_core::engine::EffectKind;
-use portolan_core::run::{Completion, EffectId, EffectResult, EventKind, Reply, ToolCallResult, Verdict};
+use portolan_core::run::{
+    Change, Completion, EffectId, EffectResult, EventKind, Place, Reply, ToolCallResult, Verdict,
+};
 use portolan_core::value::WorkflowId;
 use tracing::{Span, debug, info, info_span, warn};
 
@@ -24,6 +26,29 @@ pub(crate) fn opened(run: Option<&str>, workflow: &WorkflowId) {
 /// Reports a decided event with its number of changes, and its record `seq` if the run is stored.
 pub(crate) fn decided(run: Option<&str>, seq: Option<u64>, event: &'static str, changes: usize) {
     debug!(target: "portolan::run", run, seq, event, changes, "event decided");
+}
+
+/// A run that is over.
+pub(crate) struct EndedRun<'a> {
+    pub(crate) run: Option<&'a str>,
+    pub(crate) workflow: &'a WorkflowId,
+    /// Its result, or the code of its fault.
+    pub(crate) outcome: &'a str,
+    pub(crate) took_ms: f64,
+    pub(crate) model_calls: u64,
+    pub(crate) tool_calls: u64,
+}
+
+/// Checks whether anybody receives reports of runs that are over, for which journals are read.
+pub(crate) fn reports_ends() -> bool {
+    tracing::event_enabled!(target: "portolan::run", tracing::Level::INFO)
+}
+
+/// Reports that a run is over.
+pub(crate) fn ended(ended: &EndedRun<'_>) {
+    let EndedRun { run, workflow, outcome, took_ms, model_calls, tool_calls } = *ended;
+    let workflow = workflow.as_str();
+    info!(target: "portolan::run", run, workflow, outcome, took_ms, model_calls, tool_calls, "run ended");
 }
 
 /// Reports that a call was refused or failed.
@@ -90,6 +115,12 @@ impl EffectTimer {
 /// Returns the milliseconds since a moment, with those of a microsecond as their fraction.
 fn millis(since: Instant) -> f64 {
     (since.elapsed().as_secs_f64() * 1e6).round() / 1e3
+}
+
+/// Returns the number of calls of tools by nodes, each retry counted. The calls of models are counted by the run.
+pub(crate) fn calls_of_nodes(changes: &[Change]) -> u64 {
+    let is_call = |change: &&Change| matches!(change, Change::Moved { place: Place::Calling { .. }, .. });
+    changes.iter().filter(is_call).count() as u64
 }
 
 /// Returns the name of an event, in one word.

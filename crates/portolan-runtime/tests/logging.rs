@@ -55,6 +55,7 @@ fn a_run_that_an_agent_is_led_through() {
         DEBUG effect performed kind=check node=fix frame= took_ms=… result=held in run=… workflow=checked
         DEBUG event decided run=… seq=6 event=settled changes=3 in run=… workflow=checked
         DEBUG event decided run=… seq=7 event=settled changes=1
+        INFO run ended run=… workflow=checked outcome=success took_ms=… model_calls=0 tool_calls=0
     "#]]
     .assert_eq(&seen);
 }
@@ -118,6 +119,7 @@ fn a_function_and_its_servers() {
         DEBUG request answered server=echo method=tools/call tool=nothing took_ms=… code=protocol-error in run=… workflow=twice
         DEBUG effect performed kind=call node=second frame= took_ms=… result=protocol-error in run=… workflow=twice
         DEBUG event decided run=… seq=6 event=settled changes=3 in run=… workflow=twice
+        INFO run ended run=… workflow=twice outcome=protocol-error took_ms=… model_calls=0 tool_calls=2
     "#]]
     .assert_eq(&seen);
 }

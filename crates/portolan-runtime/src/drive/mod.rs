@@ -194,6 +194,8 @@ pub struct Drive<'d> {
     flying: BTreeMap<EffectId, AbortHandle>,
     /// Whether others may have moved the run since the last decision.
     released: bool,
+    /// The number of calls of tools by nodes that it decided.
+    calls: u64,
     drawn: u64,
     /// The time of the last yield.
     turn: Instant,
@@ -215,6 +217,7 @@ impl<'d> Drive<'d> {
             flights: JoinSet::new(),
             flying: BTreeMap::new(),
             released: false,
+            calls: 0,
             drawn: 0,
             turn: Instant::now(),
         }
@@ -223,6 +226,11 @@ impl<'d> Drive<'d> {
     /// Returns the present run.
     pub fn run(&self) -> &Run {
         &self.run
+    }
+
+    /// Returns the number of calls of tools by nodes that it decided, each retry counted.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls
     }
 
     /// Drives the run until it is over, or until an agent or a person must act. Dropping the future drops the effects
@@ -498,6 +506,7 @@ impl Drive<'_> {
 
     /// Notifies the observer of every node that was executed, and of every long-running node that began.
     fn tell(&mut self, event: &Event, changes: &[Change]) {
+        self.calls += logging::calls_of_nodes(changes);
         let Some(watch) = self.setup.watch.clone() else { return };
         if let EventKind::Settled { result: EffectResult::Reply(Reply::Output(Some(answer))), .. } = &event.what {
             watch.answered(answer);

@@ -234,6 +234,7 @@ impl Service {
         });
         let stored = |(id, seq): &(RunId, u64)| Box::new(StoreRun::new(self.store(), id.clone(), *seq));
         let keep = kept.as_ref().map(|kept| stored(kept) as Box<dyn Keep>);
+        let (was_new, was_over) = (run.executed == 0, run.is_over());
         let mut drive = Drive::new(definition.workflow.clone(), run, setup, keep);
         let span = logging::of_run(kept.as_ref().map(|(id, _)| id.as_str()), definition.workflow.id());
         let driven = async {
@@ -248,6 +249,9 @@ impl Service {
         }
         if let Some((id, _)) = &kept {
             self.trace_driven(id, &definition.workflow, drive.run()).await;
+        }
+        if !was_over {
+            self.report_driven(kept.as_ref().map(|(id, _)| id), &definition.workflow, was_new, &drive).await;
         }
         if let Some(control) = control {
             control.finish();

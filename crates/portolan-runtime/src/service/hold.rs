@@ -243,6 +243,7 @@ impl Service {
                 logging::decided(Some(held.name()), Some(held.seq), kind, count);
                 let logged = self.hooks().after_commit(held, &before, &record);
                 self.trace_ended(held, &before).await;
+                self.report_ended(held, &before).await;
                 return logged;
             }
             Carrier::Token { .. } => {}
@@ -263,6 +264,7 @@ impl Service {
         held.seq += 1;
         logging::decided(Some(held.name()), Some(held.seq), kind, count);
         self.trace_ended(held, &before).await;
+        self.report_ended(held, &before).await;
         Ok(())
     }
 

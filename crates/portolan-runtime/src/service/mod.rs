@@ -13,6 +13,7 @@ mod checking;
 mod children;
 mod create;
 mod definitions;
+mod ended;
 mod feed;
 mod flow;
 mod foresight;

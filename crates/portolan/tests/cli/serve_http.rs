@@ -1,6 +1,7 @@
 //! `portolan serve --http`: who may use it, what is refused, and how it ends. `tests/clients/walk.py` walks it with the
 //! Python SDK.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use crate::fifo::Fifo;
 use crate::provider::{FakeProvider, Said, Turn};
 use crate::served::{Answer, Served, port_of, started};
-use crate::support::{Project, checked};
+use crate::support::{Project, checked, repository};
 
 impl Served {
     pub(crate) fn over_http(project: &Project, arguments: &[&str]) -> Served {
@@ -231,6 +232,10 @@ fn moves_effects_and_requests_to_servers_and_models_are_counted() {
     let server = Served::over_http(&project, &["w.yaml", "--toolset", "graph", "--model", &model]);
     let called = server.call("w", &json!({}));
     assert!(called.body.contains("done"), "{}", called.body);
+    let metrics = server.metrics();
+    let named = |name: &String| ["{", " "].iter().any(|next| metrics.body.contains(&format!("\n{name}{next}")));
+    let unknown: Vec<String> = metrics_of_dashboard().into_iter().filter(|name| !named(name)).collect();
+    assert_eq!(unknown, [""; 0], "the dashboard names metrics that exist");
     expect![[r##"
         # EOF
         gen_ai_client_operation_duration_seconds_count{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="m",error_type=""} 2
@@ -238,6 +243,11 @@ fn moves_effects_and_requests_to_servers_and_models_are_counted() {
         gen_ai_client_token_usage_count{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="m",gen_ai_token_type="output"} 2
         gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="m",gen_ai_token_type="input"} 22.0
         gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="openai",gen_ai_request_model="m",gen_ai_token_type="output"} 14.0
+        gen_ai_invoke_workflow_inference_calls_count{gen_ai_operation_name="invoke_workflow",gen_ai_workflow_name="w"} 1
+        gen_ai_invoke_workflow_inference_calls_sum{gen_ai_operation_name="invoke_workflow",gen_ai_workflow_name="w"} 2.0
+        gen_ai_invoke_workflow_tool_calls_count{gen_ai_operation_name="invoke_workflow",gen_ai_workflow_name="w"} 1
+        gen_ai_invoke_workflow_tool_calls_sum{gen_ai_operation_name="invoke_workflow",gen_ai_workflow_name="w"} 1.0
+        gen_ai_workflow_duration_seconds_count{gen_ai_operation_name="invoke_workflow",gen_ai_workflow_name="w",error_type=""} 1
         mcp_client_operation_duration_seconds_count{mcp_method_name="tools/call",server="echo",gen_ai_tool_name="echo",error_type=""} 1
         mcp_server_operation_duration_seconds_count{mcp_method_name="tools/call",gen_ai_tool_name="w",error_type=""} 1
         portolan_effect_duration_seconds_count{kind="complete",result="answer"} 2
@@ -248,7 +258,28 @@ fn moves_effects_and_requests_to_servers_and_models_are_counted() {
         portolan_runs_open 0
         portolan_runs_waiting 0
         portolan_sessions 0
-        portolan_sessions_suspended 0"##]].assert_eq(&counts(&server.metrics()));
+        portolan_sessions_suspended 0"##]].assert_eq(&counts(&metrics));
+}
+
+/// The metrics in the queries of `deploy/grafana.json`.
+fn metrics_of_dashboard() -> BTreeSet<String> {
+    let file = fs::read_to_string(repository().join("deploy/grafana.json")).expect("the dashboard");
+    let dashboard: Value = serde_json::from_str(&file).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels").iter();
+    let queries = panels.flat_map(|panel| panel["targets"].as_array().expect("targets"));
+    // Labels begin as metrics do. Those that Portolan names itself have a beginning of their own.
+    let is_metric = |word: &&str| {
+        word.starts_with("portolan_") || ["_count", "_sum", "_bucket"].iter().any(|end| word.ends_with(end))
+    };
+    let mut names = BTreeSet::new();
+    for query in queries {
+        let query = query["expr"].as_str().expect("a query");
+        let words = query.split(|char: char| !char.is_ascii_alphanumeric() && char != '_');
+        let found: Vec<&str> = words.filter(is_metric).collect();
+        assert!(!found.is_empty(), "{query}");
+        names.extend(found.into_iter().map(str::to_owned));
+    }
+    names
 }
 
 #[test]

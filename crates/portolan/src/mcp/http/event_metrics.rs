@@ -1,7 +1,7 @@
-//! The metrics that come from what the runtime reports as `tracing` events: moves, effects, requests to other servers and
-//! to models.
+//! The metrics that come from what the runtime reports as `tracing` events: moves, ends of runs, effects, requests to other
+//! servers and to models.
 //!
-//! Durations and tokens are named as OpenTelemetry's conventions for MCP and for generative AI have them.
+//! Durations, tokens and numbers of calls are named as OpenTelemetry's conventions for MCP and for generative AI have them.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -22,9 +22,13 @@ const TOKENS: [f64; 14] = [
     1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0, 1048576.0, 4194304.0, 16777216.0,
     67108864.0,
 ];
+/// The upper bounds of numbers of calls, as the conventions have them.
+const CALLS: [f64; 11] = [0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 /// The most sets of labels. Definitions and servers choose names and codes: what more of them have is counted as `other`.
 const MOST_SETS: usize = 2_000;
 const OTHER: &str = "other";
+/// The outcome of a run that did what it is for.
+const SUCCESS: &str = "success";
 
 pub(super) fn durations() -> Histogram {
     Histogram::new(SECONDS)
@@ -32,6 +36,10 @@ pub(super) fn durations() -> Histogram {
 
 fn tokens() -> Histogram {
     Histogram::new(TOKENS)
+}
+
+fn calls() -> Histogram {
+    Histogram::new(CALLS)
 }
 
 /// Names of labels with their values.
@@ -48,6 +56,9 @@ struct Families {
     requests: Histograms,
     models: Histograms,
     usage: Histograms,
+    workflows: Histograms,
+    inference_calls: Histograms,
+    tool_calls: Histograms,
     /// The number of sets of labels in all.
     sets: AtomicUsize,
 }
@@ -60,6 +71,9 @@ impl EventMetrics {
             requests: Family::new_with_constructor(durations),
             models: Family::new_with_constructor(durations),
             usage: Family::new_with_constructor(tokens),
+            workflows: Family::new_with_constructor(durations),
+            inference_calls: Family::new_with_constructor(calls),
+            tool_calls: Family::new_with_constructor(calls),
             sets: AtomicUsize::new(0),
         };
         registry.register("portolan_moves", "Events that were decided, by their kind", families.moves.clone());
@@ -71,6 +85,7 @@ impl EventMetrics {
         registry.register_with_unit("gen_ai_client_operation_duration", about, Unit::Seconds, families.models.clone());
         let about = "The tokens of requests to models, by provider, model, and input or output";
         registry.register("gen_ai_client_token_usage", about, families.usage.clone());
+        families.register_workflows(registry);
         EventMetrics(Arc::new(families))
     }
 
@@ -89,6 +104,7 @@ impl EventMetrics {
                 let labels = all.bounded(&[("event", &fields.event)], |labels| all.moves.get(labels).is_some());
                 all.moves.get_or_create(&labels).inc();
             }
+            ("portolan::run", Some(took)) => all.workflow_ended(fields, took),
             ("portolan::effect", Some(took)) => {
                 all.observe(&all.effects, &[("kind", &fields.kind), ("result", &fields.result)], took);
             }
@@ -113,6 +129,26 @@ impl EventMetrics {
 }
 
 impl Families {
+    fn register_workflows(&self, registry: &mut Registry) {
+        let about = "How long runs take from their beginning to their end, by workflow and by how they failed";
+        registry.register_with_unit("gen_ai_workflow_duration", about, Unit::Seconds, self.workflows.clone());
+        let about = "The requests to models of a run, by workflow";
+        registry.register("gen_ai_invoke_workflow_inference_calls", about, self.inference_calls.clone());
+        let about = "The calls of tools of a run, by workflow";
+        registry.register("gen_ai_invoke_workflow_tool_calls", about, self.tool_calls.clone());
+    }
+
+    fn workflow_ended(&self, fields: &Fields, took: f64) {
+        let operation = ("gen_ai_operation_name", "invoke_workflow");
+        let workflow = ("gen_ai_workflow_name", &*fields.workflow);
+        let error = if fields.outcome == SUCCESS { "" } else { &fields.outcome };
+        self.observe(&self.workflows, &[operation, workflow, ("error_type", error)], took);
+        for (histograms, calls) in [(&self.inference_calls, fields.model_calls), (&self.tool_calls, fields.tool_calls)]
+        {
+            self.observe(histograms, &[operation, workflow], calls.unwrap_or_default());
+        }
+    }
+
     fn observe(&self, histograms: &Histograms, labels: &[(&'static str, &str)], value: f64) {
         let labels = self.bounded(labels, |labels| histograms.get(labels).is_some());
         histograms.get_or_create(&labels).observe(value);
@@ -148,9 +184,13 @@ struct Fields {
     provider: String,
     model: String,
     code: String,
+    workflow: String,
+    outcome: String,
     took_ms: Option<f64>,
     input_tokens: Option<f64>,
     output_tokens: Option<f64>,
+    model_calls: Option<f64>,
+    tool_calls: Option<f64>,
 }
 
 impl Visit for Fields {
@@ -165,6 +205,8 @@ impl Visit for Fields {
             "provider" => &mut self.provider,
             "model" => &mut self.model,
             "code" => &mut self.code,
+            "workflow" => &mut self.workflow,
+            "outcome" => &mut self.outcome,
             _ => return,
         };
         value.clone_into(kept);
@@ -175,6 +217,8 @@ impl Visit for Fields {
             "took_ms" => self.took_ms = Some(value),
             "input_tokens" => self.input_tokens = Some(value),
             "output_tokens" => self.output_tokens = Some(value),
+            "model_calls" => self.model_calls = Some(value),
+            "tool_calls" => self.tool_calls = Some(value),
             _ => {}
         }
     }
