@@ -3,6 +3,7 @@
 
 mod guard;
 mod read;
+mod read_rules;
 mod records;
 mod results;
 #[cfg(test)]

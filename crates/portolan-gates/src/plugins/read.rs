@@ -3,13 +3,10 @@
 
 use core::net::IpAddr;
 
-use super::guard::{ARGUMENTS, CALLED, CALLS};
-use super::{DeclaredGuard, Driver, Notifier, Plugins, RecordRule, ResultFilter, Total, TotalPer, Way};
+use super::{DeclaredGuard, Driver, Notifier, Plugins, RecordRule, ResultFilter, Way};
+use crate::guards;
 use crate::supervisor::{Budget, Scope, Unit, WARN_AT};
-use crate::{Decision, guards};
 use portolan_core::diagnostic::{Diagnostic, clip, list};
-use portolan_core::expr::Jsonata;
-use portolan_core::schema::Schema;
 use portolan_core::source::{self, Entry, Source, Span, Tree, TreeKind};
 
 /// The most guards, notifiers and drivers each, and the most items of a list.
@@ -34,8 +31,9 @@ impl Plugins {
     }
 }
 
-struct Reader {
-    faults: Vec<Diagnostic>,
+/// Reads what a project adds, and collects the faults.
+pub(super) struct Reader {
+    pub(super) faults: Vec<Diagnostic>,
 }
 
 impl Reader {
@@ -106,188 +104,6 @@ impl Reader {
         // It may come after the budgets.
         budgets.iter_mut().for_each(|budget| budget.warn_at = warn_at);
         budgets
-    }
-
-    fn guard(&mut self, tree: &Tree) -> Option<DeclaredGuard> {
-        let (id, mut reason, mut decision) = (self.id(tree, "guard")?, None, None);
-        let (mut tools, mut paths, mut when, mut schema, mut total) = (Vec::new(), Vec::new(), None, None, None);
-        let mut exclusive = false;
-        let of = format!("guard `{}`", clip(&id));
-        let names = ["id", "tools", "paths", "when", "schema", "total", "exclusive", "decision", "reason"];
-        for entry in self.fields(tree, &of, &names) {
-            match entry.key.value.as_str() {
-                "tools" => tools = self.texts(&entry.value, "tools"),
-                "paths" => paths = self.texts(&entry.value, "paths"),
-                "when" => when = self.condition(&entry.value),
-                "schema" => schema = self.schema(&entry.value),
-                "total" => total = self.total(&entry.value, &of),
-                "exclusive" => exclusive = self.flag(&entry.value, "exclusive").unwrap_or(true),
-                "decision" => decision = self.decision(&entry.value),
-                "reason" => reason = self.text(&entry.value, "reason"),
-                _ => {}
-            }
-        }
-        let has_condition = when.is_some() || schema.is_some() || tree.get("total").is_some() || exclusive;
-        if tools.is_empty() && paths.is_empty() && !has_condition {
-            let message =
-                format!("{of} has none of `tools`, `paths`, `when`, `schema` and `total`, so it applies to everything");
-            self.faults.push(Diagnostic::error("missing-field", message).at(tree.head()));
-        }
-        let reason = self.needed(reason.filter(|reason| !reason.trim().is_empty()), tree, &of, "reason")?;
-        // A guard without a decision was meant to block.
-        let decision = decision.unwrap_or(Decision::Block);
-        Some(DeclaredGuard { id, tools, paths, when, schema, total, exclusive, decision, reason })
-    }
-
-    fn total(&mut self, tree: &Tree, of: &str) -> Option<Total> {
-        let (mut argument, mut most, mut per) = (None, None, Some(TotalPer::Run));
-        let of = format!("the `total` of {of}");
-        for entry in self.fields(tree, &of, &["argument", "most", "per"]) {
-            match (entry.key.value.as_str(), &entry.value) {
-                ("argument", value) => argument = self.text(value, "argument"),
-                ("most", value) => {
-                    most = number(value).filter(|most| *most >= 0.0);
-                    if most.is_none() {
-                        self.wrong("`most` must be a number, 0 or more", value.span);
-                    }
-                }
-                ("per", value) => {
-                    per = match self.text(value, "per")?.as_str() {
-                        "run" => Some(TotalPer::Run),
-                        "step" => Some(TotalPer::Step),
-                        "day" => Some(TotalPer::Day),
-                        other => {
-                            let message = format!("`per` cannot be `{}`", clip(other));
-                            let fault = Diagnostic::error("unknown-word", message).at(value.span);
-                            self.faults.push(fault.help("use `run`, `step` or `day`"));
-                            None
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        if tree.get("argument").is_some() && argument.is_none() {
-            return None;
-        }
-        // A faulty value was reported.
-        if tree.get("most").is_none() {
-            self.needed(most, tree, &of, "most")?;
-        }
-        Some(Total { argument, most: most?, per: per? })
-    }
-
-    fn filter(&mut self, tree: &Tree) -> Option<ResultFilter> {
-        let mut filter = ResultFilter { id: self.id(tree, "filter of results")?, ..ResultFilter::default() };
-        let of = format!("filter `{}`", clip(&filter.id));
-        for entry in self.fields(tree, &of, &["id", "tools", "redact", "dropMedia", "maxBytes"]) {
-            match entry.key.value.as_str() {
-                "tools" => filter.tools = self.texts(&entry.value, "tools"),
-                "redact" => filter.redact = self.flag(&entry.value, "redact")?,
-                "dropMedia" => filter.drop_media = self.flag(&entry.value, "dropMedia")?,
-                "maxBytes" => filter.max_bytes = Some(self.size(&entry.value, "maxBytes")?),
-                _ => {}
-            }
-        }
-        if !filter.redact && !filter.drop_media && filter.max_bytes.is_none() {
-            let message = format!("{of} has none of `redact`, `dropMedia` and `maxBytes`, so it does nothing");
-            self.faults.push(Diagnostic::error("missing-field", message).at(tree.head()));
-        }
-        Some(filter)
-    }
-
-    fn record(&mut self, tree: &Tree) -> Option<RecordRule> {
-        let id = self.id(tree, "rule of records")?;
-        let of = format!("record `{}`", clip(&id));
-        let mut rule = RecordRule { id, tools: Vec::new(), max_bytes: RecordRule::USUAL_BYTES, keep_days: None };
-        for entry in self.fields(tree, &of, &["id", "tools", "maxBytes", "keepDays"]) {
-            match entry.key.value.as_str() {
-                "tools" => rule.tools = self.texts(&entry.value, "tools"),
-                // A faulty value is reported, and the other ones are read as well.
-                "maxBytes" => {
-                    let size = self.size_up_to(&entry.value, "maxBytes", RecordRule::MOST_BYTES);
-                    rule.max_bytes = size.unwrap_or(rule.max_bytes);
-                }
-                "keepDays" => {
-                    rule.keep_days = self.size_up_to(&entry.value, "keepDays", 36_500).map(|days| days as u32)
-                }
-                _ => {}
-            }
-        }
-        Some(rule)
-    }
-
-    fn size_up_to(&mut self, tree: &Tree, of: &str, most: usize) -> Option<usize> {
-        let size = self.size(tree, of)?;
-        if size > most {
-            self.wrong(&format!("`{of}` must be at most {most}"), tree.span);
-        }
-        (size <= most).then_some(size)
-    }
-
-    fn flag(&mut self, tree: &Tree, of: &str) -> Option<bool> {
-        if let TreeKind::Bool(flag) = tree.kind {
-            return Some(flag);
-        }
-        self.wrong(&format!("`{of}` must be true or false"), tree.span);
-        None
-    }
-
-    fn size(&mut self, tree: &Tree, of: &str) -> Option<usize> {
-        let size = number(tree).filter(|size| size.fract() == 0.0 && (1.0..=1e9).contains(size));
-        if size.is_none() {
-            self.wrong(&format!("`{of}` must be a whole number, 1 or more"), tree.span);
-        }
-        size.map(|size| size as usize)
-    }
-
-    fn schema(&mut self, tree: &Tree) -> Option<Schema> {
-        match Schema::compile(&tree.value()) {
-            Ok(schema) => Some(schema),
-            Err(faults) => {
-                for fault in faults {
-                    let message = format!("`schema` is not a valid JSON Schema: {fault}");
-                    self.faults.push(Diagnostic::error("bad-schema", message).at(tree.head()));
-                }
-                None
-            }
-        }
-    }
-
-    fn condition(&mut self, tree: &Tree) -> Option<Jsonata> {
-        const NAMES: [&str; 9] = ["tool", "path", "command", ARGUMENTS, CALLS, CALLED, "branch", "phase", "steps"];
-        let text = self.text(tree, "when")?;
-        let parsed = match Jsonata::parse(&text) {
-            Ok(parsed) => parsed,
-            Err(fault) => {
-                let message = format!("`when` cannot be read: {}", fault.message);
-                let found = Diagnostic::error("bad-expression", message).at(tree.span);
-                self.faults.push(match fault.help {
-                    Some(help) => found.help(help),
-                    None => found,
-                });
-                return None;
-            }
-        };
-        for root in parsed.roots().iter().filter(|root| !NAMES.contains(&root.as_str())) {
-            let message = format!("`{}` is not available in `when`", clip(root));
-            let fault = Diagnostic::error("unknown-name", message).at(tree.span);
-            self.faults.push(fault.help(format!("the available names are {}", list(&NAMES))).did_you_mean(root, NAMES));
-        }
-        Some(parsed)
-    }
-
-    fn decision(&mut self, tree: &Tree) -> Option<Decision> {
-        match self.text(tree, "decision")?.as_str() {
-            "block" => Some(Decision::Block),
-            "ask" => Some(Decision::Ask),
-            other => {
-                let message = format!("`decision` cannot be `{}`", clip(other));
-                let fault = Diagnostic::error("unknown-word", message).at(tree.span);
-                self.faults.push(fault.help("use `block` or `ask`; a guard cannot allow what another one stops"));
-                None
-            }
-        }
     }
 
     fn notifier(&mut self, tree: &Tree) -> Option<Notifier> {
@@ -387,7 +203,7 @@ impl Reader {
         }
     }
 
-    fn each<T>(&mut self, tree: &Tree, of: &str, read: impl Fn(&mut Reader, &Tree) -> Option<T>) -> Vec<T>
+    pub(super) fn each<T>(&mut self, tree: &Tree, of: &str, read: impl Fn(&mut Reader, &Tree) -> Option<T>) -> Vec<T>
     where
         T: NamedItem,
     {
@@ -412,7 +228,7 @@ impl Reader {
         found
     }
 
-    fn id(&mut self, tree: &Tree, of: &str) -> Option<String> {
+    pub(super) fn id(&mut self, tree: &Tree, of: &str) -> Option<String> {
         let id = tree.get("id").and_then(Tree::as_str);
         let is_word = |id: &&str| {
             let known = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
@@ -425,7 +241,7 @@ impl Reader {
         Some(id.to_owned())
     }
 
-    fn needed<T>(&mut self, value: Option<T>, tree: &Tree, of: &str, name: &str) -> Option<T> {
+    pub(super) fn needed<T>(&mut self, value: Option<T>, tree: &Tree, of: &str, name: &str) -> Option<T> {
         if value.is_none() {
             let message = format!("{of} needs exactly one `{name}`");
             self.faults.push(Diagnostic::error("missing-field", message).at(tree.head()));
@@ -433,7 +249,7 @@ impl Reader {
         value
     }
 
-    fn fields<'t>(&mut self, tree: &'t Tree, of: &str, known: &[&str]) -> Vec<&'t Entry> {
+    pub(super) fn fields<'t>(&mut self, tree: &'t Tree, of: &str, known: &[&str]) -> Vec<&'t Entry> {
         let entries: &[Entry] = match tree.entries() {
             Some(entries) => entries,
             None if matches!(tree.kind, TreeKind::Null) => &[],
@@ -454,7 +270,7 @@ impl Reader {
         found
     }
 
-    fn texts(&mut self, tree: &Tree, of: &str) -> Vec<String> {
+    pub(super) fn texts(&mut self, tree: &Tree, of: &str) -> Vec<String> {
         let items = match &tree.kind {
             TreeKind::Array(items) => items.as_slice(),
             _ => std::slice::from_ref(tree),
@@ -465,7 +281,7 @@ impl Reader {
         items.iter().take(MAX_ITEMS).filter_map(|item| self.text(item, of)).collect()
     }
 
-    fn text(&mut self, tree: &Tree, of: &str) -> Option<String> {
+    pub(super) fn text(&mut self, tree: &Tree, of: &str) -> Option<String> {
         let text = tree.as_str().filter(|text| text.len() <= MAX_TEXT && !text.contains('\0'));
         if text.is_none() {
             self.wrong(&format!("`{of}` must be a text of at most {MAX_TEXT} bytes"), tree.span);
@@ -473,12 +289,12 @@ impl Reader {
         text.map(str::to_owned)
     }
 
-    fn wrong(&mut self, message: &str, span: Span) {
+    pub(super) fn wrong(&mut self, message: &str, span: Span) {
         self.faults.push(Diagnostic::error("wrong-type", message).at(span));
     }
 }
 
-fn number(tree: &Tree) -> Option<f64> {
+pub(super) fn number(tree: &Tree) -> Option<f64> {
     match &tree.kind {
         TreeKind::Number(text) => text.parse().ok(),
         _ => None,
@@ -486,7 +302,7 @@ fn number(tree: &Tree) -> Option<f64> {
 }
 
 /// An item with a unique name in its list.
-trait NamedItem {
+pub(super) trait NamedItem {
     fn name(&self) -> &str;
 }
 
