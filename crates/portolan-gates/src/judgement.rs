@@ -20,6 +20,9 @@ pub enum Decision {
 pub struct Judgement {
     /// The guard.
     pub guard: String,
+    /// Where the guard is declared, if that is a definition: `invoices`, or `invoices/pay` for a node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
     /// The rule that it enforces, such as `I-1`; `None` if that has no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invariant: Option<String>,
@@ -43,6 +46,7 @@ impl Judgement {
     pub fn new(guard: &str, decision: Decision, reason: impl Into<String>) -> Judgement {
         Judgement {
             guard: guard.to_owned(),
+            origin: None,
             invariant: None,
             decision,
             reason: reason.into(),

@@ -38,7 +38,7 @@ pub fn denied_by_default(intent: &Intent) -> Judgement {
     Judgement { remedies, ..Judgement::new(GUARD, Decision::Block, reason) }
 }
 
-fn is_open(place: &Place) -> bool {
+pub(crate) fn is_open(place: &Place) -> bool {
     !matches!(place, Place::Arrived { .. } | Place::Ended { .. })
 }
 
@@ -50,8 +50,18 @@ pub fn open_branches(run: &Run) -> Vec<String> {
     if names.len() > 1 { names } else { Vec::new() }
 }
 
+/// Returns the steps for which a call may be made, each with the revision at which the run reached it: `look@2`.
+pub fn open_steps(run: &Run, intent: &Intent) -> Vec<String> {
+    deciding(run, intent).iter().map(|(_, frame)| step_of(frame)).collect()
+}
+
+/// Returns the step of a frame, with the revision at which the run reached it.
+pub fn step_of(frame: &Frame) -> String {
+    format!("{}@{}", frame.place.node(), frame.since)
+}
+
 /// Returns the open positions that decide about a call: that of the branch which it names, or all if it names none of them.
-fn deciding<'r>(run: &'r Run, intent: &Intent) -> Vec<(FramePath, &'r Frame)> {
+pub(crate) fn deciding<'r>(run: &'r Run, intent: &Intent) -> Vec<(FramePath, &'r Frame)> {
     let mut open: Vec<_> = run.positions().into_iter().filter(|(_, frame)| is_open(&frame.place)).collect();
     let is_named = |path: &FramePath| intent.branch.as_ref().is_some_and(|branch| *branch == path.text());
     if open.iter().any(|(path, _)| is_named(path)) {
@@ -91,15 +101,8 @@ fn judgement(node: &NodeId, reason: &str, tool: &Tool) -> Judgement {
         "do what the step asks for with the tools that it allows",
         "check the present step, and continue from there when it is done",
     ];
-    Judgement {
-        guard: GUARD.to_owned(),
-        invariant: None,
-        decision: Decision::Block,
-        reason: format!("at `{node}`, {reason}"),
-        remedies: remedies.map(str::to_owned).into_iter().chain(own).collect(),
-        bypass: None,
-        bypassed_by: None,
-    }
+    let remedies = remedies.map(str::to_owned).into_iter().chain(own).collect();
+    Judgement { remedies, ..Judgement::new(GUARD, Decision::Block, format!("at `{node}`, {reason}")) }
 }
 
 /// Returns why a tool may not be used, or `None` if it may.

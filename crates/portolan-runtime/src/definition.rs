@@ -15,6 +15,7 @@ use portolan_core::graph::{Graph, Workflow};
 use portolan_core::source::{Beside, Piece, Source};
 use portolan_core::validate;
 use portolan_core::value::WorkflowId;
+use portolan_gates::plugins::{DefinitionRules, faults_of};
 use serde::{Deserialize, Serialize};
 
 use crate::attachments;
@@ -52,6 +53,8 @@ pub struct Definition {
     pub text: Arc<str>,
     /// The workflow for the engine.
     pub workflow: Arc<Workflow>,
+    /// The rules for calls of tools that it carries.
+    pub rules: DefinitionRules,
     /// The digest of the commands that it may run. `None` if it runs none.
     pub commands: Option<trust::Digest>,
     /// The digests of the commands that the project attaches to it, one for each entry with commands.
@@ -211,7 +214,16 @@ impl ParsedText {
 
     /// Reads every workflow of a text, in order, and returns the findings.
     pub fn all(source: &Source, strictness: Strictness) -> (Vec<ParsedText>, Vec<Diagnostic>) {
-        let dialect::File { graphs, faults } = dialect::parse(source, strictness);
+        let dialect::File { mut graphs, mut faults } = dialect::parse(source, strictness);
+        for graph in &mut graphs {
+            let found = faults_of(graph);
+            // A workflow that runs this one must not run it without its rules.
+            if let Some(first) = found.iter().find(|fault| fault.is_error()) {
+                graph.broken.get_or_insert_with(|| first.message.clone());
+            }
+            faults.extend(found);
+        }
+        faults.sort_by_key(|fault| fault.span.map_or(0, |span| span.start));
         let attached = AttachedEntries::default;
         let parsed = |graph| ParsedText { source: source.clone(), graph, faults: faults.clone(), attached: attached() };
         (graphs.into_iter().map(parsed).collect(), faults)
@@ -297,8 +309,9 @@ impl Definition {
     fn checked(bundle: Bundle, text: Arc<str>, workflow: Workflow) -> Definition {
         let commands = trust::commands_digest(&workflow);
         let attached_commands = attachments::digests(&bundle.attachments().0);
-        let (digest, workflow) = (Digest::of(&*text), Arc::new(workflow));
-        Definition { digest, bundle, text, workflow, commands, attached_commands, file: None }
+        let (digest, rules) = (Digest::of(&*text), DefinitionRules::of(&workflow));
+        let workflow = Arc::new(workflow);
+        Definition { digest, bundle, text, workflow, rules, commands, attached_commands, file: None }
     }
 
     /// Reads a stored bundle.

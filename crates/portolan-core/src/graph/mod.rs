@@ -5,6 +5,7 @@
 
 mod activity;
 mod call;
+mod call_rules;
 mod check;
 mod evidence;
 mod interface;
@@ -33,6 +34,7 @@ pub use activity::{
     StepPath, Variable, VariableKind, VariableOwner,
 };
 pub use call::{Call, Each, MAX_ITEMS, Retry};
+pub use call_rules::{CALL_RULES, CallRules};
 pub use check::{
     ATTACHMENTS, Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, GATES, Gate, MAX_TIMEOUT_SECONDS, is_check_name,
 };
@@ -84,6 +86,9 @@ pub struct Graph {
     pub variables: Vec<Variable>,
     /// The activities that its nodes belong to, if it has any.
     pub activities: Vec<Activity>,
+    /// The rules for calls of tools while a run of it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_rules: Option<Arc<CallRules>>,
     /// Whether its format leaves the edges open: findings of the rules are warnings if they can be repaired.
     #[serde(skip)]
     pub advised: bool,
@@ -106,6 +111,7 @@ impl Graph {
             version: None,
             variables: Vec::new(),
             activities: Vec::new(),
+            call_rules: None,
             advised: false,
             broken: None,
         }
@@ -147,6 +153,9 @@ pub struct Node {
     pub phase: Option<Box<Phase>>,
     /// The tools that may be used during work at it; `None` allows all.
     pub tools: Option<Box<ToolRules>>,
+    /// The rules for calls of tools during work at it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_rules: Option<Arc<CallRules>>,
 }
 
 impl Node {
@@ -165,6 +174,7 @@ impl Node {
             seat: None,
             phase: None,
             tools: None,
+            call_rules: None,
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{Flow, Kind};
+use super::{Flow, Kind, Node};
 use crate::value::NodeId;
 
 /// The tools that an agent may use while it works at a node, by pattern.
@@ -47,29 +47,51 @@ impl Flow {
         }
     }
 
-    /// Returns the rules that all steps before a node have in common. Nodes that the engine executes in between do not
-    /// count.
+    /// Returns the nodes whose rules for calls of tools apply while a run is at a node: the node itself, or the steps
+    /// before a question to a person, of which only those rules apply that all of them have.
+    ///
+    /// # Panics
+    /// Panics if there is no node of that name.
+    pub fn ruling_nodes<'f>(&'f self, id: &'f NodeId) -> Vec<&'f Node> {
+        let node = &self.step(id).node;
+        match (&node.call_rules, &node.kind) {
+            (None, Kind::Checkpoint { .. }) => self.work_before(id, |node| node.call_rules.is_some()),
+            _ => vec![node],
+        }
+    }
+
+    /// Returns the rules that all steps before a node have in common.
     fn tools_before(&self, id: &NodeId) -> Option<ToolRules> {
-        let (mut visited, mut waiting) = (BTreeSet::from([id]), vec![id]);
         let mut shared: Option<ToolRules> = None;
+        for node in self.work_before(id, |node| node.tools.is_some()) {
+            let rules = node.tools.as_deref()?;
+            shared = Some(shared.map_or_else(|| rules.clone(), |shared| shared.shared(rules)));
+        }
+        shared.filter(|rules| *rules != ToolRules::default())
+    }
+
+    /// Returns the steps before a node. Nodes that the engine executes in between do not count, and neither do questions
+    /// without rules of their own.
+    fn work_before<'f>(&'f self, id: &'f NodeId, has_rules: fn(&Node) -> bool) -> Vec<&'f Node> {
+        let (mut visited, mut waiting) = (BTreeSet::from([id]), vec![id]);
+        let mut work = Vec::new();
         while let Some(to) = waiting.pop() {
             let before = self.steps.iter().filter(|(_, step)| step.exits.targets().any(|target| target == to));
             for (from, step) in before {
                 let passes = match step.node.kind {
-                    Kind::Checkpoint { .. } => step.node.tools.is_none(),
+                    Kind::Checkpoint { .. } => !has_rules(&step.node),
                     Kind::Switch | Kind::Activity | Kind::Loop(_) | Kind::Repeat { .. } => true,
                     Kind::Fork { .. } | Kind::Join { .. } => true,
                     _ => false,
                 };
                 if passes {
                     waiting.extend(visited.insert(from).then_some(from));
-                    continue;
+                } else {
+                    work.push(&step.node);
                 }
-                let rules = step.node.tools.as_deref()?;
-                shared = Some(shared.map_or_else(|| rules.clone(), |shared| shared.shared(rules)));
             }
         }
-        shared.filter(|rules| *rules != ToolRules::default())
+        work
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Activity, FileSettings, Interface, Node, Variable};
+use super::{Activity, CallRules, FileSettings, Interface, Node, Variable};
 use crate::expr::Expr;
 use crate::value::{ById, NodeId, Outcome, PASSED, WorkflowId};
 
@@ -96,6 +96,9 @@ pub struct Flow {
     pub variables: Vec<Variable>,
     /// The activities that its nodes belong to, if it has any.
     pub activities: Vec<Activity>,
+    /// The rules for calls of tools while a run of it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_rules: Option<Arc<CallRules>>,
     /// Whether something in it reads the outputs of its nodes, so that they are recorded.
     #[serde(skip)]
     pub records: bool,

@@ -60,6 +60,7 @@ fn flow(graph: &Graph, library: Library<'_>) -> Flow {
         variables: graph.variables.clone(),
         version: graph.version.clone(),
         activities: graph.activities.clone(),
+        call_rules: graph.call_rules.clone(),
     }
 }
 

@@ -99,6 +99,7 @@ fn of_finding(judged: &JudgedCall<'_>, guard: &str, rule: &str, level: Level, fi
     let invariant = finding.invariant.map(str::to_owned);
     let mut judgement = Judgement {
         guard: guard.to_owned(),
+        origin: None,
         invariant,
         decision: finding.decision,
         reason: finding.reason,

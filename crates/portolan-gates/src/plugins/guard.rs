@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
+use super::{GuardOrigin, Total, TotalPer};
 use crate::{Decision, Intent, Judgement, Tool, pattern};
 use portolan_core::diagnostic::{clip, list};
 use portolan_core::expr::{Expr, Jsonata, Scope};
@@ -41,7 +42,7 @@ pub trait Guard: fmt::Debug + Send + Sync {
     fn judge(&self, intent: &Intent, around: &GuardInput<'_>) -> Option<Judgement>;
 }
 
-/// A guard as data, declared in `.portolan/plugins.yaml`.
+/// A guard as data, declared in `.portolan/plugins.yaml` or in a definition.
 #[derive(Clone, Debug)]
 pub struct DeclaredGuard {
     /// Its name.
@@ -53,7 +54,7 @@ pub struct DeclaredGuard {
     pub paths: Vec<String>,
     /// The condition, over `tool`, `path`, `command`, `arguments`, `calls`, `called`, `steps`, `branch` and `phase`.
     pub when: Option<Jsonata>,
-    /// The sum of an argument above which the guard applies. `None` if nothing is added up.
+    /// The sum above which the guard applies. `None` if nothing is added up.
     pub total: Option<Total>,
     /// The form of the arguments for which the guard does not apply. `None` if their form does not matter.
     pub schema: Option<Schema>,
@@ -63,39 +64,14 @@ pub struct DeclaredGuard {
     pub decision: Decision,
     /// The reason.
     pub reason: String,
+    /// Where it is declared.
+    pub origin: GuardOrigin,
 }
 
 impl PartialEq for DeclaredGuard {
     fn eq(&self, other: &DeclaredGuard) -> bool {
-        let text = |guard: &DeclaredGuard| guard.when.as_ref().map(|when| when.text().to_owned());
-        (&self.id, &self.tools, &self.paths, &self.schema, &self.total, self.decision, &self.reason)
-            == (&other.id, &other.tools, &other.paths, &other.schema, &other.total, other.decision, &other.reason)
-            && self.exclusive == other.exclusive
-            && text(self) == text(other)
+        self.is_same_rule(other) && self.origin == other.origin
     }
-}
-
-/// A limit on the calls that a guard is about: on their number, or on the sum of an argument, such as the money that a run
-/// may spend.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Total {
-    /// The argument, a number of 0 or more. `None` if the calls are counted.
-    pub argument: Option<String>,
-    /// The largest sum for which the guard does not apply, with the present call in it.
-    pub most: f64,
-    /// The calls that are added up.
-    pub per: TotalPer,
-}
-
-/// The calls that count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TotalPer {
-    /// All of the run.
-    Run,
-    /// Those at its present step, since the run reached it.
-    Step,
-    /// All of the day in UTC, in a run or not, of all clients.
-    Day,
 }
 
 /// The context of a tool call.
@@ -128,6 +104,9 @@ pub struct EarlierCall {
     pub run: String,
     /// The names of its tool, as [`tool_names`] returns them.
     pub names: Vec<String>,
+    /// The steps at which it was made, each with the revision at which the run reached it: those of all branches that it
+    /// may have been made for.
+    pub steps: Vec<String>,
     /// Whether it was made at the present step, since the run reached it.
     pub is_of_step: bool,
     /// The arguments that guards added up when it was made.
@@ -171,9 +150,18 @@ pub(super) const CALLS: &str = "calls";
 pub(super) const CALLED: &str = "called";
 
 impl DeclaredGuard {
+    /// Checks whether another guard states the same, wherever it is declared.
+    pub(super) fn is_same_rule(&self, other: &DeclaredGuard) -> bool {
+        let text = |guard: &DeclaredGuard| guard.when.as_ref().map(|when| when.text().to_owned());
+        (&self.id, &self.tools, &self.paths, &self.schema, &self.total, self.decision, &self.reason)
+            == (&other.id, &other.tools, &other.paths, &other.schema, &other.total, other.decision, &other.reason)
+            && self.exclusive == other.exclusive
+            && text(self) == text(other)
+    }
+
     /// Checks whether it reads the arguments of calls.
     pub fn reads_arguments(&self) -> bool {
-        self.schema.is_some() || self.total.is_some() || self.reads(ARGUMENTS)
+        self.schema.is_some() || self.adds_up_arguments() || self.reads(ARGUMENTS)
     }
 
     /// Checks whether it reads what the run has called before.
@@ -191,21 +179,19 @@ impl DeclaredGuard {
         self.reads_day() && self.is_about(&tool_names(intent))
     }
 
-    /// Returns the argument that the guard adds up over calls such as this one, with its value in this call: a number of
-    /// 0 or more, since a negative one would allow further calls. It must be recorded with the call.
-    pub fn amount<'a>(&'a self, intent: &Intent, arguments: Option<&Value>) -> Option<(&'a str, f64)> {
-        let total = self.total.as_ref().filter(|_| self.is_about(&tool_names(intent)))?;
-        let argument = total.argument.as_deref()?;
-        let amount = arguments?.get(argument)?.as_f64().filter(|amount| *amount >= 0.0)?;
-        Some((argument, amount))
-    }
-
     fn reads(&self, name: &str) -> bool {
         self.when.as_ref().is_some_and(|when| when.roots().iter().any(|root| root == name))
     }
 
-    /// Checks whether it is about a tool with these names.
-    fn is_about(&self, names: &[String]) -> bool {
+    /// Returns the judgement of a guard that counts the calls of a run, about a call in a run whose calls are not on record.
+    pub fn uncounted(&self, intent: &Intent, strict: bool) -> Option<Judgement> {
+        let counts = self.reads(CALLS) || self.reads(CALLED) || self.total.is_some() && !self.reads_day();
+        let why = "the calls of a run that is not in the store are not counted";
+        (counts && self.is_about(&tool_names(intent))).then(|| self.undecided(strict, why))
+    }
+
+    /// Checks whether it is about a tool with these names, as [`tool_names`] returns them.
+    pub(super) fn is_about(&self, names: &[String]) -> bool {
         is_about(&self.tools, names)
     }
 
@@ -220,52 +206,6 @@ impl DeclaredGuard {
         }
         let most = |of: fn(&(usize, usize)) -> usize| of_runs.values().map(of).max().unwrap_or_default();
         json!({ "run": most(|counts| counts.0), "step": most(|counts| counts.1) })
-    }
-
-    /// Checks whether a call is above the limit, and returns what was used, as a part of the reason. Of several runs, the
-    /// largest sum counts.
-    fn excess(&self, total: &Total, intent: &Intent, around: &GuardInput<'_>) -> Result<Option<String>, String> {
-        let Total { argument, most, per } = total;
-        let amount = match argument {
-            None => 1.0,
-            Some(argument) => self
-                .amount(intent, around.arguments)
-                .map(|(_, amount)| amount)
-                .ok_or_else(|| format!("the argument `{}` is not a number of 0 or more", clip(argument)))?,
-        };
-        let earlier = match (per, around.today) {
-            (TotalPer::Run | TotalPer::Step, _) => around.earlier.unwrap_or_default(),
-            (TotalPer::Day, Some(today)) => &today.calls,
-            (TotalPer::Day, None) => return Err("the calls of the day are not on record".to_owned()),
-        };
-        let used = self.used(total, earlier)?;
-        let until = match (per, around.today) {
-            (TotalPer::Day, Some(today)) => format!(" today, until {}", today.until),
-            (TotalPer::Step, _) => " at this step".to_owned(),
-            (TotalPer::Day | TotalPer::Run, _) => String::new(),
-        };
-        let what = argument.as_ref().map_or_else(|| "calls".to_owned(), |argument| format!("`{}`", clip(argument)));
-        let excess = || format!("{used} of {most} {what} were used before{until}");
-        Ok((used + amount > *most).then(excess))
-    }
-
-    /// Returns the sum over earlier calls.
-    fn used(&self, total: &Total, earlier: &[EarlierCall]) -> Result<f64, String> {
-        let mut of_runs: BTreeMap<&str, f64> = BTreeMap::new();
-        let counts =
-            |call: &&EarlierCall| (total.per != TotalPer::Step || call.is_of_step) && self.is_about(&call.names);
-        for call in earlier.iter().filter(counts) {
-            let amount = match &total.argument {
-                None => 1.0,
-                Some(argument) => *call
-                    .amounts
-                    .get(argument)
-                    .ok_or_else(|| format!("a call was made before whose `{}` is not on record", clip(argument)))?,
-            };
-            let run = if total.per == TotalPer::Day { "" } else { &call.run };
-            *of_runs.entry(run).or_default() += amount;
-        }
-        Ok(of_runs.into_values().fold(0.0, f64::max))
     }
 
     fn of(&self, intent: &Intent, around: &GuardInput<'_>, path: Option<&str>) -> Option<Judgement> {
@@ -319,8 +259,8 @@ impl DeclaredGuard {
     }
 
     fn judgement(&self, decision: Decision, reason: String) -> Judgement {
-        let remedies = vec!["`.portolan/plugins.yaml` defines what this guard covers".to_owned()];
-        Judgement { remedies, ..Judgement::new(&self.id, decision, reason) }
+        let remedies = vec![format!("{} defines what the guard `{}` covers", self.origin, self.id)];
+        Judgement { remedies, origin: self.origin.place(), ..Judgement::new(&self.id, decision, reason) }
     }
 }
 

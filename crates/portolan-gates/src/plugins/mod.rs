@@ -1,18 +1,25 @@
 //! Additions of a project to the gates without a program of its own, as data in `.portolan/plugins.yaml`: guards for
-//! tool calls, notifiers, drivers of agents, and budgets. Nothing here runs anything.
+//! tool calls, notifiers, drivers of agents, and budgets. Definitions carry guards in the same form. Nothing here runs
+//! anything.
 
+mod carried;
 mod guard;
+mod origin;
 mod read;
 mod read_rules;
 mod records;
 mod results;
 #[cfg(test)]
 mod tests;
+mod total;
 
-pub use guard::{CallsOfDay, DeclaredGuard, EarlierCall, Guard, GuardInput, Total, TotalPer, tool_names};
+pub use carried::{DefinitionRules, RuleSet, faults_of};
+pub use guard::{CallsOfDay, DeclaredGuard, EarlierCall, Guard, GuardInput, tool_names};
+pub use origin::GuardOrigin;
 pub use read::is_loopback_name;
 pub use records::RecordRule;
 pub use results::ResultFilter;
+pub use total::{Summand, Total, TotalPer};
 
 use super::supervisor::Budget;
 

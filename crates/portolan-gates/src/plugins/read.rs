@@ -31,7 +31,8 @@ impl Plugins {
     }
 }
 
-/// Reads what a project adds, and collects the faults.
+/// Reads what a project or a definition adds, and collects the faults.
+#[derive(Default)]
 pub(super) struct Reader {
     pub(super) faults: Vec<Diagnostic>,
 }

@@ -1,8 +1,9 @@
-//! Reads the rules for calls of tools: guards, filters of results, and rules of what is kept.
+//! Reads the rules for calls of tools: guards, filters of results, and rules of what is kept. A project's file and a
+//! definition write them in the same form.
 
 use super::guard::{ARGUMENTS, CALLED, CALLS};
 use super::read::{Reader, number};
-use super::{DeclaredGuard, RecordRule, ResultFilter, Total, TotalPer};
+use super::{DeclaredGuard, GuardOrigin, RecordRule, ResultFilter, Summand, Total, TotalPer};
 use crate::Decision;
 use portolan_core::diagnostic::{Diagnostic, clip, list};
 use portolan_core::expr::Jsonata;
@@ -38,7 +39,8 @@ impl Reader {
         let reason = self.needed(reason.filter(|reason| !reason.trim().is_empty()), tree, &of, "reason")?;
         // A guard without a decision was meant to block.
         let decision = decision.unwrap_or(Decision::Block);
-        Some(DeclaredGuard { id, tools, paths, when, schema, total, exclusive, decision, reason })
+        let origin = GuardOrigin::Project;
+        Some(DeclaredGuard { id, tools, paths, when, schema, total, exclusive, decision, reason, origin })
     }
 
     fn total(&mut self, tree: &Tree, of: &str) -> Option<Total> {
@@ -53,30 +55,33 @@ impl Reader {
                         self.wrong("`most` must be a number, 0 or more", value.span);
                     }
                 }
-                ("per", value) => {
-                    per = match self.text(value, "per")?.as_str() {
-                        "run" => Some(TotalPer::Run),
-                        "step" => Some(TotalPer::Step),
-                        "day" => Some(TotalPer::Day),
-                        other => {
-                            let message = format!("`per` cannot be `{}`", clip(other));
-                            let fault = Diagnostic::error("unknown-word", message).at(value.span);
-                            self.faults.push(fault.help("use `run`, `step` or `day`"));
-                            None
-                        }
-                    }
-                }
+                ("per", value) => per = self.per(value),
                 _ => {}
             }
-        }
-        if tree.get("argument").is_some() && argument.is_none() {
-            return None;
         }
         // A faulty value was reported.
         if tree.get("most").is_none() {
             self.needed(most, tree, &of, "most")?;
         }
-        Some(Total { argument, most: most?, per: per? })
+        let of = match tree.get("argument") {
+            Some(_) => Summand::Argument(argument?),
+            None => Summand::Calls,
+        };
+        Some(Total { of, most: most?, per: per? })
+    }
+
+    fn per(&mut self, tree: &Tree) -> Option<TotalPer> {
+        match self.text(tree, "per")?.as_str() {
+            "run" => Some(TotalPer::Run),
+            "step" => Some(TotalPer::Step),
+            "day" => Some(TotalPer::Day),
+            other => {
+                let message = format!("`per` cannot be `{}`", clip(other));
+                let fault = Diagnostic::error("unknown-word", message).at(tree.span);
+                self.faults.push(fault.help("use `run`, `step` or `day`"));
+                None
+            }
+        }
     }
 
     pub(super) fn filter(&mut self, tree: &Tree) -> Option<ResultFilter> {

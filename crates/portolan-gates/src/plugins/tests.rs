@@ -178,6 +178,7 @@ guards:
     let earlier = |names: &[&str], is_of_step| EarlierCall {
         run: "first".to_owned(),
         names: names.iter().map(|&name| name.to_owned()).collect(),
+        steps: Vec::new(),
         is_of_step,
         amounts: BTreeMap::new(),
     };
@@ -250,6 +251,7 @@ fn a_guard_adds_up_an_argument() {
     let call = |run: &str, amount: Option<f64>, is_of_step| EarlierCall {
         run: run.to_owned(),
         names: vec!["mcp:pay/send".to_owned()],
+        steps: Vec::new(),
         is_of_step,
         amounts: amount.map(|amount| ("amount".to_owned(), amount)).into_iter().collect(),
     };
@@ -281,6 +283,10 @@ fn a_guard_adds_up_an_argument() {
     let arguments = json!({ "amount": 7 });
     assert_eq!(plugins.guards[0].amount(&pay, Some(&arguments)), Some(("amount", 7.0)));
     assert_eq!(plugins.guards[0].amount(&intent("mcp__bank__send", tool("bank")), Some(&arguments)), None);
+    // In a run without a record of its calls nothing can be added up.
+    let uncounted = |intent: &Intent| plugins.guards[0].uncounted(intent, false).map(|said| said.decision);
+    assert_eq!(uncounted(&pay), Some(Decision::Ask));
+    assert_eq!(uncounted(&intent("mcp__bank__send", tool("bank"))), None);
     expect![[r#"
         1 missing-field: the `total` of guard `b` needs exactly one `most`
         2 wrong-type: `most` must be a number, 0 or more
@@ -307,6 +313,7 @@ fn a_guard_limits_a_day() {
     let call = |amount: f64| EarlierCall {
         run: String::new(),
         names: vec!["mcp:pay/send".to_owned()],
+        steps: Vec::new(),
         is_of_step: false,
         amounts: BTreeMap::from([("amount".to_owned(), amount)]),
     };
@@ -353,6 +360,7 @@ fn a_guard_knows_what_was_called_before() {
     let call = |name: &str| EarlierCall {
         run: "a".to_owned(),
         names: vec![name.to_owned()],
+        steps: Vec::new(),
         is_of_step: false,
         amounts: BTreeMap::new(),
     };

@@ -50,7 +50,8 @@ kinds! {
     OverrideRequested = "flow.override.requested",
     /// A guard let a tool call happen: `guardId`, `reason`.
     GuardAllow = "flow.guard.allow",
-    /// A guard stopped a tool call: `guardId`, `reason`, and `late` if it was noticed afterwards.
+    /// A guard stopped a tool call: `guardId`, `reason`, `definedAt` if a definition has the guard (its workflow, or
+    /// `workflow/node`), and `late` if it was noticed afterwards.
     GuardBlock = "flow.guard.block",
     /// A guard was bypassed: `guardId`, `reason`, `bypass`, and `hook` if git asked.
     GuardBypass = "flow.guard.bypass",
@@ -58,7 +59,8 @@ kinds! {
     GuardTamper = "flow.guard.tamper",
     /// An agent called a tool: `toolName`, `toolInputKeys` (names alone), `inputDigest`, `decision`; in a run, or
     /// if a limit of a day counts it, also `toolKinds` (its names in rules), and in a run `step` (with the revision at which the run reached it), `otherRuns` with
-    /// their steps if several runs decided, and `amounts` (the arguments that guards add up).
+    /// their steps if several runs decided, `callSteps` (by run, the steps for which it may have been made, if that is
+    /// not the first alone), and `amounts` (the arguments that guards add up).
     ToolInvoked = "flow.tool.invoked",
     /// A tool of another server answered through `portolan gate`: `server`, `toolName`, `outcome` (`result`, `error` if
     /// the tool says so, `failed`, or `cancelled` if the call ended before its answer), `ms`, and `bytes` and

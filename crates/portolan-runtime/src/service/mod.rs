@@ -73,8 +73,8 @@ pub use crate::store::StoreAt;
 pub use crate::view::{CheckResult, Claim, View};
 pub use feed::{Feed, RunEvent};
 pub use flow::{
-    Acceptance, Active, Brief, BypassRecord, BypassRequest, DEFAULT_WORKFLOW, Ending, Flow, FlowState, Gate, Metrics,
-    Override, Stage, Start, TaskStatus, Tick, VerifiedPhase,
+    Acceptance, Active, Brief, BypassRecord, BypassRequest, DEFAULT_WORKFLOW, DecidingRun, Ending, Flow, FlowState,
+    Gate, Metrics, Override, Stage, Start, TaskStatus, Tick, VerifiedPhase,
 };
 pub use flow::{is_use, is_used};
 pub use foresight::Consequence;

@@ -469,7 +469,7 @@ impl Gateway {
         self.record_end(end, kept, &result).await;
         let result = result?;
         self.report_result(&record, &tool, &result);
-        match self.keeper.result_filters(&intent).await {
+        match self.keeper.result_filters(&intent, &record).await {
             Ok(filters) => Ok(filters::apply(&filters, result)),
             Err(error) => Err(CallError::unfiltered(&tool.server, &error)),
         }

@@ -209,6 +209,7 @@ fn forged(worktree: &Worktree, rules: &Guidelines, before: &Snapshot, after: &Sn
 fn judgement(invariant: &str, reason: String, remedies: Vec<String>) -> Judgement {
     Judgement {
         guard: GUARD.to_owned(),
+        origin: None,
         invariant: Some(invariant.to_owned()),
         decision: Decision::Block,
         reason,

@@ -1,5 +1,6 @@
 //! The guards that a project, or a program that embeds this crate, adds to Portolan's own.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -12,10 +13,10 @@ use portolan_gates::{Decision, Intent, Judgement};
 use portolan_runtime::audit::{self, Filter, Kind, Line};
 use portolan_runtime::clock::rfc3339;
 use portolan_runtime::error::ServiceError;
-use portolan_runtime::service::Gate;
+use portolan_runtime::service::{DecidingRun, Gate};
 use serde_json::Value;
 
-use super::record::{AMOUNTS, OTHER_RUNS};
+use super::record::{AMOUNTS, CALL_STEPS, OTHER_RUNS};
 
 /// The name under which the log has a person who allowed a call.
 pub(crate) const PERSON: &str = "person";
@@ -42,8 +43,9 @@ pub(super) struct Counted {
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Adds the judgements of added guards about a call, whose arguments are `input`, as JSON: those of the project's file,
-/// and those of an embedder. A guard of the file with the name of one of Portolan's own replaces it, which the file has
-/// to allow by name. An embedder's guard never does. Returns what has to be recorded, so that guards can add it up.
+/// those of the definitions whose runs decide, and those of an embedder. A guard of the file with the name of one of
+/// Portolan's own replaces it, which the file has to allow by name. No other guard does. Returns what has to be recorded,
+/// so that guards can add it up.
 ///
 /// # Errors
 /// The log, in which earlier calls are counted, cannot be read.
@@ -53,23 +55,27 @@ pub(super) fn judge(
     (branch, gate, strict, now): (Option<&str>, &Gate, bool, Timestamp),
     judgements: &mut Vec<Judgement>,
 ) -> Result<Counted, ServiceError> {
-    if declared.is_empty() && registered.is_empty() {
+    let all = || declared.iter().chain(gate.runs.iter().flat_map(|run| run.rules.guards.iter().map(|guard| &**guard)));
+    // Those of a definition that are not in force now may be in force later.
+    let counting = || declared.iter().chain(gate.runs.iter().flat_map(|run| run.counting.iter().map(|guard| &**guard)));
+    if all().next().is_none() && counting().next().is_none() && registered.is_empty() {
         return Ok(Counted::default());
     }
     let root = project.map(Path::to_string_lossy).unwrap_or_default();
     let phase = gate.flow.as_ref().map(|flow| flow.phase.as_str());
     // They are parsed only if a guard reads them. Arguments that are no object are unknown.
-    let arguments: Option<Value> = match declared.iter().any(DeclaredGuard::reads_arguments) {
+    let arguments: Option<Value> = match all().chain(counting()).any(DeclaredGuard::reads_arguments) {
         true => serde_json::from_str(input).ok().filter(Value::is_object),
         false => None,
     };
-    let runs: BTreeMap<&str, Option<&str>> = gate.stored().map(|(run, step)| (run.as_str(), step)).collect();
-    let earlier = match project.filter(|_| !runs.is_empty() && declared.iter().any(DeclaredGuard::reads_calls)) {
+    let stored = gate.runs.iter().filter_map(|run| Some((run.id()?.as_str(), run.call_steps.as_slice())));
+    let runs: BTreeMap<&str, &[String]> = stored.collect();
+    let earlier = match project.filter(|_| !runs.is_empty() && all().any(DeclaredGuard::reads_calls)) {
         Some(project) => Some(earlier(project, &runs)?),
         None => None,
     };
-    let is_of_day = declared.iter().any(|guard| guard.counts_in_day(intent));
-    let today = project.filter(|_| is_of_day).map(|project| of_day(project, now)).transpose()?;
+    let reads_day = all().any(|guard| guard.counts_in_day(intent));
+    let today = project.filter(|_| reads_day).map(|project| of_day(project, now)).transpose()?;
     let steps: Vec<&str> = gate.runs.iter().flat_map(|run| &run.steps).map(String::as_str).collect();
     let branches = gate.runs.iter().map(|run| run.branches.as_slice()).filter(|branches| !branches.is_empty());
     let branches: Vec<&[String]> = branches.collect();
@@ -87,15 +93,57 @@ pub(super) fn judge(
     };
     judgements.retain(|judgement| !declared.iter().any(|guard| guard.id == judgement.guard));
     judgements.extend(declared.iter().filter_map(|guard| guard.judge(intent, &around)));
+    judgements.extend(gate.runs.iter().flat_map(|run| carried(run, intent, &around)));
     judgements.extend(registered.iter().filter_map(|guard| guard_judgement(guard.as_ref(), intent, &around)));
-    let amounts = declared.iter().filter_map(|guard| guard.amount(intent, arguments));
+    let amounts = counting().filter_map(|guard| guard.amount(intent, arguments));
     let amounts = amounts.map(|(argument, amount)| (argument.to_owned(), amount)).collect();
+    let is_of_day = counting().any(|guard| guard.counts_in_day(intent));
     Ok(Counted { amounts, is_of_day })
 }
 
+/// Returns the judgements of the guards that a run's definition carries. They see the calls, the steps and the branches of
+/// this run alone.
+fn carried(run: &DecidingRun, intent: &Intent, around: &GuardInput<'_>) -> Vec<Judgement> {
+    if run.rules.guards.is_empty() {
+        return Vec::new();
+    }
+    let is_of_run = |call: &&EarlierCall| run.id().is_some_and(|id| id.as_str() == call.run);
+    let of_run = |earlier: &[EarlierCall]| earlier.iter().filter(is_of_run).cloned().collect::<Vec<_>>();
+    let earlier = around.earlier.map(of_run);
+    let steps: Vec<&str> = run.steps.iter().map(String::as_str).collect();
+    let branches = [run.branches.as_slice()];
+    let branches = if run.branches.is_empty() { &[][..] } else { &branches[..] };
+    let judge = |guard: &Arc<DeclaredGuard>| {
+        let at_node = guard.origin.node().filter(|_| run.call_steps.len() > 1);
+        let earlier = earlier.as_ref().map(|earlier| match at_node {
+            Some(node) => Cow::Owned(at_step_of(earlier, node, &run.call_steps)),
+            None => Cow::Borrowed(earlier),
+        });
+        let earlier = earlier.as_deref().map(Vec::as_slice);
+        let around = GuardInput { earlier, steps: &steps, branches, ..*around };
+        match run.id() {
+            Some(_) => guard.judge(intent, &around),
+            None => guard.uncounted(intent, around.strict).or_else(|| guard.judge(intent, &around)),
+        }
+    };
+    run.rules.guards.iter().filter_map(judge).collect()
+}
+
+/// Returns calls with the step of one node as the present one: of several branches, those at other nodes do not count.
+fn at_step_of(calls: &[EarlierCall], node: &str, open: &[String]) -> Vec<EarlierCall> {
+    let is_here = |step: &&String| step.rsplit_once('@').is_some_and(|(name, _)| name == node);
+    let here: Vec<&String> = open.iter().filter(is_here).collect();
+    let placed = |call: &EarlierCall| {
+        let is_of_step = call.steps.iter().any(|step| here.contains(&step));
+        EarlierCall { is_of_step, ..call.clone() }
+    };
+    // The rule of a node around several steps has no step of its own.
+    if here.is_empty() { calls.to_vec() } else { calls.iter().map(placed).collect() }
+}
+
 /// Returns the calls that runs have made, from the log: those that were allowed, by guards or by a person. `runs` are the
-/// runs, each with its present step. A call of several of them is returned for each.
-fn earlier(project: &Path, runs: &BTreeMap<&str, Option<&str>>) -> Result<Vec<EarlierCall>, ServiceError> {
+/// runs, each with the steps for which the present call may be made. A call of several of them is returned for each.
+fn earlier(project: &Path, runs: &BTreeMap<&str, &[String]>) -> Result<Vec<EarlierCall>, ServiceError> {
     Ok(made(project, &Filter::default(), |line| calls(line, runs))?.into_iter().map(|(_, call)| call).collect())
 }
 
@@ -104,7 +152,7 @@ fn of_day(project: &Path, now: Timestamp) -> Result<CallsOfDay, ServiceError> {
     let begin = Timestamp(now.0.div_euclid(DAY_MS) * DAY_MS);
     // A person may have been asked before midnight, and have answered after it.
     let filter = Filter { since: Some(Timestamp(begin.0 - DAY_MS)), ..Filter::default() };
-    let calls = made(project, &filter, |line| vec![call_of(line, String::new(), false)])?;
+    let calls = made(project, &filter, |line| vec![call_of(line, String::new())])?;
     let calls = calls.into_iter().filter(|(at, _)| *at >= begin).map(|(_, call)| call).collect();
     Ok(CallsOfDay { calls, until: rfc3339(Timestamp(begin.0 + DAY_MS)) })
 }
@@ -133,28 +181,42 @@ fn made(
     Ok(made)
 }
 
+fn numbers(data: &Value) -> Amounts {
+    let all = data.as_object().into_iter().flatten();
+    all.filter_map(|(name, sum)| Some((name.clone(), sum.as_f64()?))).collect()
+}
+
 /// Returns a call, once for each of the runs that it belongs to.
-fn calls(line: &Line, runs: &BTreeMap<&str, Option<&str>>) -> Vec<EarlierCall> {
+fn calls(line: &Line, runs: &BTreeMap<&str, &[String]>) -> Vec<EarlierCall> {
     let data = &line.data;
-    let own = line.run.as_deref().map(|run| (run, data["step"].as_str()));
-    let others = data[OTHER_RUNS].as_object().into_iter().flatten().map(|(run, step)| (run.as_str(), step.as_str()));
+    let own = line.run.as_deref().map(|run| (run, &data["step"]));
+    let others = data[OTHER_RUNS].as_object().into_iter().flatten().map(|(run, step)| (run.as_str(), step));
     let calls = own.into_iter().chain(others).filter_map(|(run, step)| {
-        let present = *runs.get(run)?;
-        Some(call_of(line, run.to_owned(), present.is_some() && present == step))
+        let present = runs.get(run)?;
+        let steps = match &data[CALL_STEPS][run] {
+            Value::Array(steps) => texts(steps),
+            _ => texts(std::slice::from_ref(step)),
+        };
+        let is_of_step = steps.iter().any(|step| present.contains(step));
+        Some(EarlierCall { steps, is_of_step, ..call_of(line, run.to_owned()) })
     });
     calls.collect()
 }
 
-fn call_of(line: &Line, run: String, is_of_step: bool) -> EarlierCall {
+fn call_of(line: &Line, run: String) -> EarlierCall {
     let data = &line.data;
     let names = data["toolKinds"].as_array().into_iter().flatten().chain([&data["toolName"]]);
-    let amounts = data[AMOUNTS].as_object().into_iter().flatten();
     EarlierCall {
         run,
         names: names.filter_map(Value::as_str).map(str::to_owned).collect(),
-        is_of_step,
-        amounts: amounts.filter_map(|(argument, sum)| Some((argument.clone(), sum.as_f64()?))).collect(),
+        steps: Vec::new(),
+        is_of_step: false,
+        amounts: numbers(&data[AMOUNTS]),
     }
+}
+
+fn texts(values: &[Value]) -> Vec<String> {
+    values.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// Returns the judgement of a guard. A guard that panics does not allow the call.

@@ -234,6 +234,7 @@ impl Run {
         }
         let mut judgement = Judgement {
             guard: "conventionalCommitFormat".to_owned(),
+            origin: None,
             invariant: Some("I-7".to_owned()),
             decision: Decision::Block,
             reason: format!(

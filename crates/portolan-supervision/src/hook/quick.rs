@@ -29,7 +29,7 @@ impl Gatekeeper {
             return None;
         }
         let declared = files.declared_at_once().filter(|declared| !declared.reads_calls())?;
-        let gate = self.gate_at_once(intent).await?;
+        let gate = self.gate_at_once(intent).await.filter(|gate| !gate.reads_calls())?;
         let (answer, record) = self.weigh((intent, input), &mut None, self.clock.now(), (&declared, &gate)).ok()?;
         if answer.is_bypassed() {
             return None;
@@ -68,14 +68,21 @@ impl Gatekeeper {
         }
     }
 
-    /// Returns the filters of what a tool returns.
+    /// Returns the filters of what a tool returns: those of the project, and those that were in force when the call was
+    /// judged.
     ///
     /// # Errors
     /// The file that declares them cannot be read or has faults.
-    pub(crate) async fn result_filters(&self, intent: &Intent) -> Result<Vec<ResultFilter>, ServiceError> {
-        let Some(declared) = self.declared_for_call().await? else { return Ok(Vec::new()) };
+    pub(crate) async fn result_filters(
+        &self,
+        intent: &Intent,
+        record: &Record,
+    ) -> Result<Vec<ResultFilter>, ServiceError> {
+        let declared = self.declared_for_call().await?;
+        let of_project = declared.iter().flat_map(|declared| &declared.results);
         let names = tool_names(intent);
-        Ok(declared.results.iter().filter(|filter| filter.is_about(&names)).cloned().collect())
+        let of_project = of_project.filter(|filter| filter.is_about(&names));
+        Ok(of_project.chain(record.filters()).cloned().collect())
     }
 
     /// Returns the rule by which calls of a tool are kept whole, if there is one.

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use portolan_core::run::BypassSource;
 use portolan_core::value::Timestamp;
-use portolan_gates::plugins::tool_names;
+use portolan_gates::plugins::{ResultFilter, tool_names};
 use portolan_gates::{Decision, Intent, Judgement, Tool};
 use portolan_runtime::audit::{AuditError, Durability, Kind, Line, Log, LogEntry};
 use portolan_runtime::clock::Clock;
 use portolan_runtime::digest::Digest;
 use portolan_runtime::project_folder;
-use portolan_runtime::service::Gate;
+use portolan_runtime::service::{DecidingRun, Gate};
 use serde_json::{Map, Value, json};
 
 use super::Answerable;
@@ -23,6 +23,8 @@ use super::extra_guards::Counted;
 pub(super) const OTHER_RUNS: &str = "otherRuns";
 /// The field of a call with the arguments that guards add up, with their values.
 pub(super) const AMOUNTS: &str = "amounts";
+/// The field of a call with the steps for which it may have been made, by run, where that is not the run's first step.
+pub(super) const CALL_STEPS: &str = "callSteps";
 /// The maximum number of argument names that are recorded.
 const MAX_NAMES: usize = 64;
 
@@ -81,8 +83,12 @@ pub(crate) struct Record {
     step: Option<String>,
     /// The other runs that decide about the call, with their steps.
     others: Vec<(String, Option<String>)>,
+    /// The steps for which the call may be made, by run, where that is not the run's first step alone.
+    call_steps: BTreeMap<String, Vec<String>>,
     /// What guards count.
     counted: Arc<Counted>,
+    /// The filters of its result that the definitions of these runs carry.
+    filters: Arc<[ResultFilter]>,
 }
 
 impl Record {
@@ -90,6 +96,9 @@ impl Record {
         let flow = gate.and_then(|gate| gate.flow.as_ref());
         let mut runs = gate.into_iter().flat_map(Gate::stored);
         let mut runs = runs.by_ref().map(|(run, step)| (run.to_string(), step.map(str::to_owned)));
+        let is_told = |run: &&DecidingRun| run.call_steps.iter().ne(&run.step);
+        let call_steps = gate.into_iter().flat_map(|gate| &gate.runs).filter(is_told);
+        let call_steps = call_steps.filter_map(|run| Some((run.id()?.to_string(), run.call_steps.clone())));
         let (run, step) = runs.next().map_or((None, None), |(run, step)| (Some(run), step));
         Record {
             host: host.to_owned(),
@@ -99,7 +108,9 @@ impl Record {
             phase: flow.map(|flow| flow.phase.clone()),
             step,
             others: runs.collect(),
+            call_steps: call_steps.collect(),
             counted: Arc::default(),
+            filters: gate.into_iter().flat_map(|gate| &gate.runs).flat_map(|run| run.rules.results.clone()).collect(),
         }
     }
 
@@ -111,6 +122,11 @@ impl Record {
     /// Returns the context of a later entry about a call of this run.
     pub(super) fn of_run(self, run: Option<String>) -> Record {
         Record { run, ..self }
+    }
+
+    /// Returns the filters of the call's result that the definitions of its runs carry.
+    pub(super) fn filters(&self) -> &[ResultFilter] {
+        &self.filters
     }
 
     /// Returns the run that the entries belong to.
@@ -164,6 +180,9 @@ impl Record {
             if !self.others.is_empty() {
                 data[OTHER_RUNS] = json!(self.others.iter().cloned().collect::<BTreeMap<_, _>>());
             }
+            if !self.call_steps.is_empty() {
+                data[CALL_STEPS] = json!(self.call_steps);
+            }
             if !self.counted.amounts.is_empty() {
                 data[AMOUNTS] = json!(self.counted.amounts);
             }
@@ -178,6 +197,9 @@ impl Record {
         for judgement in judgements {
             let mut data = json!({ "guardId": judgement.guard, "invariant": judgement.invariant,
                 "reason": judgement.reason });
+            if let Some(origin) = &judgement.origin {
+                data["definedAt"] = json!(origin);
+            }
             let kind = match (&judgement.bypassed_by, judgement.decision) {
                 (Some(bypass), _) => {
                     let caller = || intent.agent.as_deref().or(intent.session.as_deref()).unwrap_or("agent");

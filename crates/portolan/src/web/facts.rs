@@ -3,6 +3,7 @@
 use portolan_core::graph::{
     Activity, Call, CheckBy, KeyResultCheck, Kind, LoopKind, Node, Question, State, Verification, Worker,
 };
+use portolan_core::source::{Tree, TreeKind};
 use portolan_runtime::attachments::{Origins, ShownCheck};
 use serde::Serialize;
 
@@ -71,10 +72,20 @@ pub(super) fn of_node(node: &Node) -> Vec<Fact> {
         facts.list("allowed tools", tools.allow.as_deref().unwrap_or_default());
         facts.list("denied tools", &tools.deny);
     }
+    for field in node.call_rules.iter().flat_map(|rules| &rules.fields) {
+        facts.list(field.0, &ids(&field.1));
+    }
     if let Some(seat) = &node.seat {
         facts.list("required abilities", &seat.effectivities);
     }
     facts.0
+}
+
+/// Returns the ids of the objects in a list.
+fn ids(list: &Tree) -> Vec<String> {
+    let TreeKind::Array(items) = &list.kind else { return Vec::new() };
+    let ids = items.iter().filter_map(|item| item.get("id")?.as_str());
+    ids.map(str::to_owned).collect()
 }
 
 /// Returns the facts of an activity.

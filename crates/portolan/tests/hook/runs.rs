@@ -262,6 +262,42 @@ fn a_project_adds_guards_of_its_own() {
     assert!(said.is_denied() && said.stdout.contains("plugins.yaml"), "what nobody understands is not none: {said:?}");
 }
 
+/// A definition's guards are those of the gateway, and hold at the same steps.
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_definition_carries_guards_for_its_runs_and_its_steps() {
+    let project = Project::on_branch();
+    let guarded = STEPS
+        .replace("\"nodes\"", r#""guards": [{ "id": "no-keys", "tools": ["edit"], "paths": ["*.key"], "reason": "no keys" }], "nodes""#)
+        .replace(
+            r#""allow": ["read", "shell"], "deny": ["WebFetch"]"#,
+            r#""guards": [{ "id": "few", "tools": ["shell"], "total": { "most": 2, "per": "step" }, "reason": "two commands" },
+               { "id": "asked", "tools": ["WebFetch"], "decision": "ask", "reason": "a person confirms" }]"#,
+        );
+    project.write(".flow/workflows/steps.json", &guarded);
+    for (host, ..) in HOSTS {
+        assert!(project.edit(host, "a.key").is_allowed(), "no run of it is open");
+    }
+    let run = begun(&project, "steps");
+    for (host, ..) in HOSTS {
+        let said = project.edit(host, "b.key");
+        assert!(said.is_denied() && said.stdout.contains("no keys"), "{said:?}");
+        assert!(said.stdout.contains("the workflow `steps` defines what the guard `no-keys` covers"), "{said:?}");
+        assert!(said.stdout.contains(&format!("Run `{run}`:")), "{said:?}");
+        assert!(project.edit(host, "b.txt").is_allowed());
+    }
+    assert!(project.shell("claude-code", "ls").is_allowed() && project.shell("claude-code", "ls -a").is_allowed());
+    let said = project.shell("claude-code", "ls -la");
+    assert!(
+        said.is_denied() && said.stdout.contains("two commands (2 of 2 calls were used before at this step)"),
+        "{said:?}"
+    );
+    let fetch = project.call("claude-code", "WebFetch", serde_json::json!({ "url": "x" })).to_string();
+    assert!(project.hook("claude-code", "PreToolUse", fetch.as_bytes()).is_asked());
+    let blocked = project.events("flow.guard.block");
+    assert!(blocked.iter().any(|event| event["data"]["definedAt"] == "steps/look"), "{blocked:?}");
+}
+
 /// The name of a server says nothing of what it is.
 #[test]
 fn portolans_own_server_is_known_by_what_is_started() {

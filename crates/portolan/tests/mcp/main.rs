@@ -12,6 +12,7 @@ mod crash;
 mod endings;
 mod gates;
 mod gateway;
+mod gateway_definitions;
 mod gateway_guards;
 mod gateway_offers;
 mod gateway_questions;

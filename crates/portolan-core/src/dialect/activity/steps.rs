@@ -1,5 +1,7 @@
 //! The ordered list of an activity: steps, checkpoints and loops.
 
+use std::sync::Arc;
+
 use super::checkpoints::Checkpoint;
 use super::flow::{Action, Trigger};
 use super::loops::Loop;
@@ -7,7 +9,7 @@ use super::reader::{Entry, Reader, flag, named};
 use crate::diagnostic::{Diagnostic, clip, list};
 use crate::dialect::checks;
 use crate::expr::Expr;
-use crate::graph::{Check, ToolRules};
+use crate::graph::{CallRules, Check, ToolRules};
 use crate::source::fields::{Fields, not_an_object};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
@@ -39,6 +41,8 @@ pub(super) struct Step {
     pub(super) accept: Vec<Check>,
     /// The tools that may be used for it.
     pub(super) tools: Option<Box<ToolRules>>,
+    /// The rules for calls of tools while it is worked on.
+    pub(super) call_rules: Option<Arc<CallRules>>,
 }
 
 /// The technique of a step, called a skill in the first generation.
@@ -159,6 +163,7 @@ impl Reader<'_> {
         let triggers = self.triggers(&mut fields, &what);
         let accept = checks::read(&mut fields, self.faults);
         let tools = checks::tools(&mut fields, self.faults);
+        let call_rules = checks::call_rules(&mut fields);
         fields.finish(self.faults);
         Some(Step {
             span: tree.head(),
@@ -175,6 +180,7 @@ impl Reader<'_> {
             outputs,
             accept,
             tools,
+            call_rules,
         })
     }
 

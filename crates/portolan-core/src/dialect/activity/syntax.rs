@@ -2,6 +2,8 @@
 //!
 //! References are not resolved here, except for the options of a checkpoint.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::activities::Activity;
@@ -12,7 +14,8 @@ use super::modes::Mode;
 use super::reader::{Reader, flag, valued};
 use super::rules::{ByAudience, Rule, SharedRules};
 use crate::diagnostic::{Diagnostic, clip};
-use crate::graph::VariableKind;
+use crate::dialect::checks;
+use crate::graph::{CallRules, VariableKind};
 use crate::source::fields::{FaultList, Fields, distinct};
 use crate::source::{Source, Span, Spanned, Tree, TreeKind};
 
@@ -46,6 +49,7 @@ pub(crate) struct File {
     pub(super) artifact_locations: Vec<Location>,
     pub(super) shared_rules: Vec<SharedRules>,
     pub(super) shared_checkpoints: Vec<Checkpoint>,
+    pub(super) call_rules: Option<Arc<CallRules>>,
 }
 
 pub(super) struct Variable {
@@ -120,6 +124,7 @@ impl Reader<'_> {
         let artifact_locations = self.locations(&mut fields);
         let (shared_rules, shared_checkpoints) =
             fields.optional("fragments").and_then(|tree| self.fragments(tree)).unwrap_or_default();
+        let call_rules = checks::call_rules(&mut fields);
         fields.ignored(&["$schema"]);
         fields.finish(self.faults);
         Some(File {
@@ -144,6 +149,7 @@ impl Reader<'_> {
             artifact_locations,
             shared_rules,
             shared_checkpoints,
+            call_rules,
         })
     }
 

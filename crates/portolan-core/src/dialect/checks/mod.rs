@@ -4,11 +4,14 @@ mod attach;
 mod evidence;
 pub mod verify;
 
+use std::sync::Arc;
+
 use self::evidence::With;
 pub(super) use self::evidence::declared;
 use crate::diagnostic::{Code, Diagnostic, clip};
 use crate::graph::{
-    Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, Fact, GATES, Gate, MAX_TIMEOUT_SECONDS, ToolRules, is_check_name,
+    CALL_RULES, CallRules, Check, CheckBy, DEFAULT_TIMEOUT_SECONDS, Fact, GATES, Gate, MAX_TIMEOUT_SECONDS, ToolRules,
+    is_check_name,
 };
 use crate::source::fields::{FaultList, Fields};
 use crate::source::{Span, Spanned, Tree, TreeKind};
@@ -280,6 +283,13 @@ fn unknown_gate(gate: &Spanned<String>) -> Diagnostic {
 pub(super) fn stays_inside(path: &str) -> bool {
     let absolute = path.starts_with(['/', '\\', '~']) || path.get(1..2) == Some(":");
     !path.is_empty() && !path.contains('\0') && !absolute && !path.split(['/', '\\']).any(|part| part == "..")
+}
+
+/// Takes the fields with rules for calls of tools, unread.
+pub(super) fn call_rules(fields: &mut Fields<'_>) -> Option<Arc<CallRules>> {
+    let present = CALL_RULES.iter().filter_map(|name| Some((*name, fields.optional(name)?.clone())));
+    let fields: Vec<_> = present.collect();
+    (!fields.is_empty()).then(|| Arc::new(CallRules { fields }))
 }
 
 /// Reads `allow` and `deny`, patterns of tools.

@@ -43,6 +43,7 @@ fn lower_file(source: &Source, file: syntax::File, faults: &mut FaultList) -> Gr
         nodes,
         edges,
         unread,
+        call_rules: file.call_rules,
         ..Graph::new(id)
     };
     checks::declared(graph, faults)
@@ -117,7 +118,7 @@ fn edges_of_branches(nodes: &[syntax::Node], drawn: &[Edge]) -> Vec<Edge> {
 fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut FaultList) -> Option<Node> {
     let mut brief = Brief { description: node.description.map(|text| text.value), ..Brief::default() };
     let mut accept = Vec::new();
-    let (mut max_retries, mut tools) = (None, None);
+    let (mut max_retries, mut tools, mut call_rules) = (None, None, None);
     let kind = match node.kind {
         NodeType::Start => Kind::Start,
         NodeType::End { result, escalation } => lower_end(&node.id, result, escalation, leaving, faults),
@@ -132,6 +133,7 @@ fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Fault
         NodeType::Work(mut work) => {
             accept = std::mem::take(&mut work.accept);
             tools = work.tools.take();
+            call_rules = work.call_rules.take();
             max_retries = work.max_retries.take();
             let outputs = std::mem::take(&mut work.outputs).into_iter().map(spanned).collect();
             let gate = work.gate;
@@ -140,6 +142,7 @@ fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Fault
         }
         NodeType::Subflow { workflow, mut work } => {
             max_retries = work.max_retries.take();
+            call_rules = work.call_rules.take();
             refuse_on_subflow(&work, faults);
             tell(&mut brief, *work);
             match workflow {
@@ -154,6 +157,7 @@ fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Fault
         accept,
         max_retries,
         tools,
+        call_rules,
         ..Node::new(node.id.value, node.id.span, kind)
     })
 }

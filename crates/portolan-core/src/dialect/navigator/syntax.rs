@@ -1,10 +1,12 @@
 //! The exact syntax tree of a Navigator file: its fields and their types. Makes no decisions.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 
 use crate::diagnostic::{Diagnostic, clip, is_unseen, list};
 use crate::dialect::checks;
-use crate::graph::{Check, EndResult, Escalation, Strategy, ToolRules};
+use crate::graph::{CallRules, Check, EndResult, Escalation, Strategy, ToolRules};
 use crate::source::fields::{FaultList, Fields, not_an_object};
 use crate::source::{Span, Spanned, Tree, TreeKind};
 
@@ -26,6 +28,7 @@ pub(super) struct File {
     /// The ids of nodes that could not be read.
     pub(super) unread: Vec<String>,
     pub(super) edges: Vec<Edge>,
+    pub(super) call_rules: Option<Arc<CallRules>>,
 }
 
 pub(super) struct Node {
@@ -56,6 +59,7 @@ pub(super) struct Work {
     pub(super) max_retries: Option<Spanned<u32>>,
     pub(super) accept: Vec<Check>,
     pub(super) tools: Option<Box<ToolRules>>,
+    pub(super) call_rules: Option<Arc<CallRules>>,
 }
 
 pub(super) struct Branch {
@@ -80,12 +84,13 @@ pub(super) fn read(tree: &Tree, faults: &mut FaultList) -> Option<File> {
     let description = fields.string("description", faults);
     let nodes = fields.required("nodes", faults);
     let edges = fields.required("edges", faults);
+    let call_rules = checks::call_rules(&mut fields);
     fields.ignored(&["$schema", "version", "metadata", "config"]);
     fields.finish(faults);
     let nodes = nodes.and_then(|tree| read_nodes(tree, faults));
     let edges = edges.and_then(|tree| read_edges(tree, faults));
     let (nodes, unread) = nodes?;
-    Some(File { id, name, description, nodes, unread, edges: edges? })
+    Some(File { id, name, description, nodes, unread, edges: edges?, call_rules })
 }
 
 fn read_nodes(tree: &Tree, faults: &mut FaultList) -> Option<(Vec<Node>, Vec<String>)> {
@@ -225,6 +230,7 @@ fn read_work(gate: bool, fields: &mut Fields<'_>, faults: &mut FaultList) -> Wor
         max_retries: fields.count("maxRetries", 0..=MAX_COUNT, faults),
         accept: checks::read(fields, faults),
         tools: checks::tools(fields, faults),
+        call_rules: checks::call_rules(fields),
     }
 }
 

@@ -67,6 +67,7 @@ fn lower_file(source: &Source, file: &syntax::File, faults: &mut FaultList) -> O
         unread: file.unread.iter().map(|id| NodeId::from(id.as_str())).collect(),
         version: text(&file.version),
         variables,
+        call_rules: file.call_rules.clone(),
         ..Graph::new(id)
     };
     Some(checks::declared(graph, faults))
@@ -124,6 +125,7 @@ fn node(phase: &syntax::Phase, back: Option<&Spanned<String>>, cap: u32, counted
         accept: phase.accept.clone(),
         phase: Some(Box::new(Phase { back, cap, counted_at })),
         tools: phase.tools.clone(),
+        call_rules: phase.call_rules.clone(),
         ..Node::new(id, phase.id.span, Kind::Work { gate: false, outputs: Vec::new() })
     }
 }

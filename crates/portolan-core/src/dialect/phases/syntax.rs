@@ -1,10 +1,12 @@
 //! The exact syntax tree of a file of phases: its fields and their types.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::diagnostic::{Diagnostic, clip};
 use crate::dialect::checks;
-use crate::graph::{Check, ToolRules, VariableKind};
+use crate::graph::{CallRules, Check, ToolRules, VariableKind};
 use crate::source::fields::{FaultList, Fields, distinct, not_an_object};
 use crate::source::{Spanned, Tree, TreeKind};
 
@@ -26,6 +28,7 @@ pub(super) struct File {
     pub(super) phases: Vec<Phase>,
     /// The ids of phases that could not be read.
     pub(super) unread: Vec<String>,
+    pub(super) call_rules: Option<Arc<CallRules>>,
 }
 
 /// A field that a task claims.
@@ -51,6 +54,7 @@ pub(super) struct Phase {
     pub(super) back: Option<Spanned<String>>,
     pub(super) accept: Vec<Check>,
     pub(super) tools: Option<Box<ToolRules>>,
+    pub(super) call_rules: Option<Arc<CallRules>>,
 }
 
 /// Reads the syntax tree; `None` if there are no phases to draw.
@@ -63,11 +67,12 @@ pub(super) fn read(tree: &Tree, faults: &mut FaultList) -> Option<File> {
     let cap = fields.count("iterationCap", 0..=MAX_CAP, faults);
     let claims = fields.optional("fields");
     let phases = fields.required("phases", faults);
+    let call_rules = checks::call_rules(&mut fields);
     fields.ignored(&["$schema", "metadata"]);
     fields.finish(faults);
     let claims = claims.map(|tree| read_fields(tree, faults)).unwrap_or_default();
     let (phases, unread) = read_phases(phases?, faults)?;
-    Some(File { id, title, description, version, cap, fields: claims, phases, unread })
+    Some(File { id, title, description, version, cap, fields: claims, phases, unread, call_rules })
 }
 
 fn read_fields(tree: &Tree, faults: &mut FaultList) -> Vec<Field> {
@@ -168,10 +173,11 @@ fn read_phase(tree: &Tree, faults: &mut FaultList) -> Option<Phase> {
     let back = fields.string("back", faults);
     let accept = checks::read(&mut fields, faults);
     let tools = checks::tools(&mut fields, faults);
+    let call_rules = checks::call_rules(&mut fields);
     fields.ignored(&["metadata"]);
     fields.finish(faults);
     let id = id.filter(|id| is_id(id, "a phase", faults))?;
-    Some(Phase { id, title, description, prompt, after, back, accept, tools })
+    Some(Phase { id, title, description, prompt, after, back, accept, tools, call_rules })
 }
 
 pub(super) fn is_id(id: &Spanned<String>, whose: &str, faults: &mut FaultList) -> bool {

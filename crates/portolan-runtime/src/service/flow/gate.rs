@@ -8,6 +8,7 @@ use std::sync::Arc;
 use portolan_core::graph::Workflow;
 use portolan_core::run::{Bypass, Run};
 use portolan_gates::guards::{self, FlowContext};
+use portolan_gates::plugins::{DeclaredGuard, RuleSet};
 use portolan_gates::shell;
 use portolan_gates::{Decision, Intent, Judgement, Tool, permit};
 
@@ -23,7 +24,7 @@ use crate::gates::own_server;
 use crate::store::RunId;
 
 /// The guards' view of an agent's runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gate {
     /// The open runs that decide about the call, the one at which the agent works first.
     pub runs: Vec<DecidingRun>,
@@ -46,7 +47,7 @@ pub struct Gate {
 }
 
 /// A run that decides about calls of an agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DecidingRun {
     /// The run.
     pub address: Address,
@@ -56,8 +57,14 @@ pub struct DecidingRun {
     pub step: Option<String>,
     /// All its open steps.
     pub steps: Vec<String>,
+    /// The steps for which the call may be made, with their revisions: those of all branches, unless it names one.
+    pub call_steps: Vec<String>,
     /// The names of its open branches, if there are several.
     pub branches: Vec<String>,
+    /// The rules about the call that its definition carries, of those that are in force.
+    pub rules: RuleSet,
+    /// The guards of its definition with a sum over calls such as this one, in force or not.
+    pub counting: Vec<Arc<DeclaredGuard>>,
 }
 
 impl DecidingRun {
@@ -200,6 +207,11 @@ impl Gate {
         self.runs.iter().filter_map(|run| Some((run.id()?, run.step.as_deref())))
     }
 
+    /// Checks whether a guard of a definition counts the earlier calls of a run.
+    pub fn reads_calls(&self) -> bool {
+        self.runs.iter().flat_map(|run| &run.rules.guards).any(|guard| DeclaredGuard::reads_calls(guard))
+    }
+
     fn task(&mut self, active: &Active, held: &HeldRun) {
         let run = &held.run;
         let variable = |name: &str| run.root.data.iter().find_map(|data| data.variables.get(name));
@@ -225,10 +237,13 @@ impl Gate {
         let (workflow, run) = (&held.definition.workflow, &held.run);
         let id = RunId::parse(held.name());
         let positions = run.positions();
-        let step = positions.first().map(|(_, frame)| format!("{}@{}", frame.place.node(), frame.since));
+        let step = positions.first().map(|(_, frame)| permit::step_of(frame));
         let steps = positions.iter().map(|(_, frame)| frame.place.node().to_string()).collect();
         let branches = permit::open_branches(run);
-        self.runs.push(DecidingRun { address, is_elsewhere, step, steps, branches });
+        let rules = intent.map(|intent| carried_rules(held, intent, is_own)).unwrap_or_default();
+        let call_steps = intent.map(|intent| permit::open_steps(run, intent)).unwrap_or_default();
+        let counting = intent.map(|intent| held.definition.rules.counting(intent)).unwrap_or_default();
+        self.runs.push(DecidingRun { address, is_elsewhere, step, steps, call_steps, branches, rules, counting });
         self.granted |= intent.is_some_and(|intent| permit::grants(workflow, run, intent));
         let permitted = intent.and_then(|intent| permit::permit(workflow, run, intent, is_own));
         if permitted.is_none() {
@@ -242,6 +257,16 @@ impl Gate {
             Some(others) => names.into_iter().filter(|name| others.contains(name)).collect(),
             None => names,
         });
+    }
+}
+
+/// Returns the rules about a call that a run's definition carries, of those that are in force. A tool of Portolan's own
+/// server is exempt, so that an agent can always ask for its position and continue.
+fn carried_rules(held: &HeldRun, intent: &Intent, is_own: &dyn Fn(&str) -> bool) -> RuleSet {
+    let rules = held.definition.rules.in_force(&held.definition.workflow, &held.run, intent);
+    match &intent.tool {
+        Tool::Mcp { server, .. } if !rules.guards.is_empty() && is_own(server) => RuleSet::default(),
+        _ => rules,
     }
 }
 

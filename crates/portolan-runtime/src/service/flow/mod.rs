@@ -52,7 +52,7 @@ use takeover::TaskClaim;
 pub(super) use active::store_of_task;
 pub use active::{Active, Stage};
 pub(super) use events::who;
-pub use gate::Gate;
+pub use gate::{DecidingRun, Gate};
 pub use queue::Brief;
 pub use requests::BypassRequest;
 pub use state::{Acceptance, BypassRecord, FlowState, Metrics, TaskStatus, VerifiedPhase};

@@ -216,6 +216,7 @@ impl<'f> Lowering<'f, '_> {
         node.brief = brief;
         node.accept.clone_from(&step.accept);
         node.tools.clone_from(&step.tools);
+        node.call_rules.clone_from(&step.call_rules);
         // No step reports a failure, so a rejected step must stay open.
         let held = || Box::new(Phase { back: None, cap: 0, counted_at: id.clone() });
         node.phase = (!step.accept.is_empty()).then(held);

@@ -89,6 +89,7 @@ fn lower_file(source: &Source, file: &syntax::File, faults: &mut FaultList) -> O
         variables,
         activities: activities.iter().enumerate().map(lowered).collect(),
         advised: true,
+        call_rules: file.call_rules.clone(),
         ..Graph::new(id)
     };
     Some(checks::declared(graph, faults))
