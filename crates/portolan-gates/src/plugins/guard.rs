@@ -111,6 +111,8 @@ pub struct EarlierCall {
     pub is_of_step: bool,
     /// The arguments that guards added up when it was made.
     pub amounts: BTreeMap<String, f64>,
+    /// The numbers that guards took from its result, by their expressions. `None` if its end is not on record.
+    pub results: Option<BTreeMap<String, f64>>,
 }
 
 /// The calls of a day in UTC, of all clients.

@@ -19,7 +19,7 @@ pub use origin::GuardOrigin;
 pub use read::is_loopback_name;
 pub use records::RecordRule;
 pub use results::ResultFilter;
-pub use total::{Summand, Total, TotalPer};
+pub use total::{Summand, Total, TotalPer, result_amount};
 
 use super::supervisor::Budget;
 

@@ -3,6 +3,7 @@
 
 use super::guard::{ARGUMENTS, CALLED, CALLS};
 use super::read::{Reader, number};
+use super::total::RESULT;
 use super::{DeclaredGuard, GuardOrigin, RecordRule, ResultFilter, Summand, Total, TotalPer};
 use crate::Decision;
 use portolan_core::diagnostic::{Diagnostic, clip, list};
@@ -44,11 +45,12 @@ impl Reader {
     }
 
     fn total(&mut self, tree: &Tree, of: &str) -> Option<Total> {
-        let (mut argument, mut most, mut per) = (None, None, Some(TotalPer::Run));
+        let (mut argument, mut result, mut most, mut per) = (None, None, None, Some(TotalPer::Run));
         let of = format!("the `total` of {of}");
-        for entry in self.fields(tree, &of, &["argument", "most", "per"]) {
+        for entry in self.fields(tree, &of, &["argument", "result", "most", "per"]) {
             match (entry.key.value.as_str(), &entry.value) {
                 ("argument", value) => argument = self.text(value, "argument"),
+                ("result", value) => result = self.expression(value, "result", &[RESULT]),
                 ("most", value) => {
                     most = number(value).filter(|most| *most >= 0.0);
                     if most.is_none() {
@@ -63,9 +65,16 @@ impl Reader {
         if tree.get("most").is_none() {
             self.needed(most, tree, &of, "most")?;
         }
-        let of = match tree.get("argument") {
-            Some(_) => Summand::Argument(argument?),
-            None => Summand::Calls,
+        let of = match (tree.get("argument"), tree.get("result")) {
+            (Some(_), Some(both)) => {
+                let message = format!("{of} has both `argument` and `result`");
+                let fault = Diagnostic::error("either-or", message).at(both.head());
+                self.faults.push(fault.help("write a guard for each of them"));
+                return None;
+            }
+            (Some(_), None) => Summand::Argument(argument?),
+            (None, Some(_)) => Summand::Result(result?),
+            (None, None) => Summand::Calls,
         };
         Some(Total { of, most: most?, per: per? })
     }
@@ -163,11 +172,16 @@ impl Reader {
 
     fn condition(&mut self, tree: &Tree) -> Option<Jsonata> {
         const NAMES: [&str; 9] = ["tool", "path", "command", ARGUMENTS, CALLS, CALLED, "branch", "phase", "steps"];
-        let text = self.text(tree, "when")?;
+        self.expression(tree, "when", &NAMES)
+    }
+
+    /// Reads an expression over these names.
+    fn expression(&mut self, tree: &Tree, of: &str, names: &[&str]) -> Option<Jsonata> {
+        let text = self.text(tree, of)?;
         let parsed = match Jsonata::parse(&text) {
             Ok(parsed) => parsed,
             Err(fault) => {
-                let message = format!("`when` cannot be read: {}", fault.message);
+                let message = format!("`{of}` cannot be read: {}", fault.message);
                 let found = Diagnostic::error("bad-expression", message).at(tree.span);
                 self.faults.push(match fault.help {
                     Some(help) => found.help(help),
@@ -176,10 +190,14 @@ impl Reader {
                 return None;
             }
         };
-        for root in parsed.roots().iter().filter(|root| !NAMES.contains(&root.as_str())) {
-            let message = format!("`{}` is not available in `when`", clip(root));
+        for root in parsed.roots().iter().filter(|root| !names.contains(&root.as_str())) {
+            let message = format!("`{}` is not available in `{of}`", clip(root));
             let fault = Diagnostic::error("unknown-name", message).at(tree.span);
-            self.faults.push(fault.help(format!("the available names are {}", list(&NAMES))).did_you_mean(root, NAMES));
+            let help = match names {
+                [only] => format!("the available name is `{only}`"),
+                names => format!("the available names are {}", list(names)),
+            };
+            self.faults.push(fault.help(help).did_you_mean(root, names.iter().copied()));
         }
         Some(parsed)
     }

@@ -181,6 +181,7 @@ guards:
         steps: Vec::new(),
         is_of_step,
         amounts: BTreeMap::new(),
+        results: None,
     };
     let (here, before) = (earlier(&["mcp__pay__send", "mcp:pay/send"], true), earlier(&["mcp:pay/send"], false));
     let other = earlier(&["mcp:bank/send"], true);
@@ -254,6 +255,7 @@ fn a_guard_adds_up_an_argument() {
         steps: Vec::new(),
         is_of_step,
         amounts: amount.map(|amount| ("amount".to_owned(), amount)).into_iter().collect(),
+        results: None,
     };
     let said = |intent: &Intent, amount: serde_json::Value, earlier: &[EarlierCall]| {
         let arguments = json!({ "amount": amount });
@@ -302,6 +304,64 @@ fn a_guard_adds_up_an_argument() {
 }
 
 #[test]
+fn a_guard_adds_up_a_number_of_the_results() {
+    let plugins = read(
+        "guards: [{id: rows, tools: 'mcp:db/*', total: {result: '$count(result.rows)', most: 10}, reason: too many}]",
+    );
+    let guard = &plugins.guards[0];
+    assert!(guard.reads_calls() && !guard.reads_arguments());
+    let query = intent("mcp__db__q", Tool::Mcp { server: "db".to_owned(), tool: "q".to_owned(), does: None });
+    let expression = guard.result_expression(&query).expect("it reads the result");
+    assert!(guard.result_expression(&shell("ls")).is_none());
+    let text = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
+    for (result, expected) in [
+        (json!({ "content": [], "structuredContent": { "rows": [1, 2, 3] } }), Some(3.0)),
+        (text(r#"{"rows": [1, 2]}"#), Some(2.0)),
+        (text("no rows"), Some(0.0)),
+        (json!({ "content": [] }), Some(0.0)),
+        (json!({ "content": [], "structuredContent": { "rows": [1] }, "isError": true }), Some(0.0)),
+        (json!({ "content": 7 }), None),
+    ] {
+        assert_eq!(result_amount(expression, &result), expected, "{result}");
+    }
+    let of_resource = read("guards: [{id: r, total: {result: '$count(result.contents)', most: 1}, reason: r}]");
+    let expression = of_resource.guards[0].result_expression(&query).expect("it reads the result");
+    assert_eq!(result_amount(expression, &json!({ "contents": [{ "text": "a" }] })), Some(1.0));
+    let negative = read("guards: [{id: r, total: {result: 'result.n', most: 1}, reason: r}]");
+    let expression = negative.guards[0].result_expression(&query).expect("it reads the result");
+    for odd in [r#"{"n": -1}"#, r#"{"n": "1"}"#, "{}"] {
+        assert_eq!(result_amount(expression, &text(odd)), None, "{odd}");
+    }
+    let call = |results: Option<f64>| EarlierCall {
+        run: "a".to_owned(),
+        names: vec!["mcp:db/q".to_owned()],
+        steps: Vec::new(),
+        is_of_step: true,
+        amounts: BTreeMap::new(),
+        results: results.map(|rows| [("$count(result.rows)".to_owned(), rows)].into_iter().collect()),
+    };
+    let said = |earlier: &[EarlierCall]| {
+        let around = GuardInput { earlier: Some(earlier), ..GuardInput::default() };
+        guard.judge(&query, &around).map(|said| (said.decision, said.reason))
+    };
+    assert_eq!(said(&[call(Some(4.0)), call(Some(5.0))]), None);
+    let reason = "too many (12 of 10 `$count(result.rows)` were used before)".to_owned();
+    assert_eq!(said(&[call(Some(4.0)), call(Some(8.0))]), Some((Decision::Block, reason)));
+    let unknown = said(&[call(None)]).expect("it cannot decide");
+    assert_eq!(unknown.0, Decision::Ask);
+    assert!(unknown.1.ends_with("a call was made before whose result is not on record"), "{}", unknown.1);
+    expect![[r#"
+        1 bad-expression: `result` cannot be read: the expression ends too early
+        1 unknown-name: `rows` is not available in `result`
+        2 either-or: the `total` of guard `c` has both `argument` and `result`
+    "#]]
+    .assert_eq(&faults(
+        "guards: [{id: a, reason: r, total: {result: '((', most: 1}}, {id: b, reason: r, total: {result: rows, most: 1}},
+        {id: c, reason: r, total: {argument: a, result: result, most: 1}}]",
+    ));
+}
+
+#[test]
 fn a_guard_limits_a_day() {
     let plugins = read(
         "guards: [{id: often, tools: 'mcp:pay/*', total: {most: 2, per: day}, reason: often},
@@ -316,6 +376,7 @@ fn a_guard_limits_a_day() {
         steps: Vec::new(),
         is_of_step: false,
         amounts: BTreeMap::from([("amount".to_owned(), amount)]),
+        results: None,
     };
     let said = |calls: &[f64]| {
         let arguments = json!({ "amount": 30 });
@@ -363,6 +424,7 @@ fn a_guard_knows_what_was_called_before() {
         steps: Vec::new(),
         is_of_step: false,
         amounts: BTreeMap::new(),
+        results: None,
     };
     let said = |earlier: Option<&[EarlierCall]>| guard.judge(&post, &GuardInput { earlier, ..GuardInput::default() });
     assert_eq!(said(None), None, "without a run");

@@ -1,14 +1,17 @@
-//! Limits on sums over the calls of a run or a day: of the calls themselves, or of an argument.
+//! Limits on sums over the calls of a run or a day: of the calls themselves, of an argument, or of a number that is taken
+//! from the results, such as that of rows.
 
 use std::collections::BTreeMap;
 
 use portolan_core::diagnostic::clip;
-use serde_json::Value;
+use portolan_core::expr::{Expr, Jsonata, Scope};
+use portolan_core::reply::{Prefer, output};
+use serde_json::{Value, json};
 
 use super::{DeclaredGuard, EarlierCall, GuardInput, tool_names};
 use crate::Intent;
 
-/// A limit on the calls that a guard is about, such as the money that a run may spend.
+/// A limit on the calls that a guard is about, such as the money that a run may spend, or the rows that it may read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Total {
     /// What is added up.
@@ -20,12 +23,26 @@ pub struct Total {
 }
 
 /// What a guard adds up over calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Summand {
     /// The number of calls, with the present one.
     Calls,
     /// An argument, a number of 0 or more, with that of the present call.
     Argument(String),
+    /// A number of 0 or more, by an expression over `result`. That of the present call is not known yet, so the guard
+    /// applies from the call after the one that reaches the limit.
+    Result(Jsonata),
+}
+
+impl PartialEq for Summand {
+    fn eq(&self, other: &Summand) -> bool {
+        match (self, other) {
+            (Summand::Calls, Summand::Calls) => true,
+            (Summand::Argument(one), Summand::Argument(other)) => one == other,
+            (Summand::Result(one), Summand::Result(other)) => one.text() == other.text(),
+            (Summand::Calls | Summand::Argument(_) | Summand::Result(_), _) => false,
+        }
+    }
 }
 
 /// The calls that count.
@@ -37,6 +54,24 @@ pub enum TotalPer {
     Step,
     /// All of the day in UTC, in a run or not, of all clients.
     Day,
+}
+
+/// The name of a call's result in the expression of a sum.
+pub(super) const RESULT: &str = "result";
+
+/// Returns the number that an expression of a sum takes from a result as the server wrote it. `None` if it is not a number of
+/// 0 or more. An error is no result, so nothing was read.
+pub fn result_amount(expression: &Jsonata, result: &Value) -> Option<f64> {
+    let is_of_tool = result.get("content").is_some() || result.get("structuredContent").is_some();
+    let value = match is_of_tool.then(|| output(result, Prefer::Structured)) {
+        None => Some(result.clone()),
+        Some(Ok(value)) => value,
+        Some(Err(error)) if error.code == "tool-error" => return Some(0.0),
+        Some(Err(_malformed)) => return None,
+    };
+    let data = value.map_or_else(|| json!({}), |value| json!({ RESULT: value }));
+    let amount = Expr::Jsonata(expression.clone()).eval(&Scope::of(&data)).ok().flatten()?;
+    amount.as_f64().filter(|amount| *amount >= 0.0)
 }
 
 impl DeclaredGuard {
@@ -51,6 +86,15 @@ impl DeclaredGuard {
         let Summand::Argument(argument) = &total.of else { return None };
         let amount = arguments?.get(argument)?.as_f64().filter(|amount| *amount >= 0.0)?;
         Some((argument, amount))
+    }
+
+    /// Returns the expression whose number in the result of a call such as this one must be recorded, since the guard adds
+    /// it up.
+    pub fn result_expression(&self, intent: &Intent) -> Option<&Jsonata> {
+        match &self.total.as_ref()?.of {
+            Summand::Result(expression) if self.is_about(&tool_names(intent)) => Some(expression),
+            Summand::Result(_) | Summand::Calls | Summand::Argument(_) => None,
+        }
     }
 
     /// Checks whether a call is above the limit, and returns what was used, as a part of the reason. Of several runs, the
@@ -76,6 +120,7 @@ impl DeclaredGuard {
                     amount.ok_or_else(|| format!("the argument `{}` is not a number of 0 or more", clip(argument)))?;
                 (used + amount > *most, format!("`{}`", clip(argument)))
             }
+            Summand::Result(expression) => (used >= *most, format!("`{}`", clip(expression.text()))),
         };
         let until = match (per, around.today) {
             (TotalPer::Day, Some(today)) => format!(" today, until {}", today.until),
@@ -97,6 +142,15 @@ impl DeclaredGuard {
                     .amounts
                     .get(argument)
                     .ok_or_else(|| format!("a call was made before whose `{}` is not on record", clip(argument)))?,
+                Summand::Result(expression) => *call
+                    .results
+                    .as_ref()
+                    .ok_or("a call was made before whose result is not on record")?
+                    .get(expression.text())
+                    .ok_or_else(|| {
+                        let text = clip(expression.text());
+                        format!("a call was made before whose `{text}` is not a number of 0 or more on record")
+                    })?,
             };
             let run = if total.per == TotalPer::Day { "" } else { &call.run };
             *of_runs.entry(run).or_default() += amount;

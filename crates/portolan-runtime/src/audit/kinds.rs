@@ -64,7 +64,8 @@ kinds! {
     ToolInvoked = "flow.tool.invoked",
     /// A tool of another server answered through `portolan gate`: `server`, `toolName`, `outcome` (`result`, `error` if
     /// the tool says so, `failed`, or `cancelled` if the call ended before its answer), `ms`, and `bytes` and
-    /// `resultDigest`, or `reason` if it failed; `recordDigest` if the call is kept whole.
+    /// `resultDigest`, or `reason` if it failed; `recordDigest` if the call is kept whole; `resultAmounts` (by
+    /// expression, the numbers of the result that guards add up).
     ToolAnswered = "flow.tool.answered",
     /// A tool of another server asked the client that called it, through `portolan gate`: `server`, `toolName`, `questions`
     /// (of each `method`, `bytes` and `digest`).

@@ -46,6 +46,7 @@ impl CallEnd {
         if let Some(kept) = kept {
             outcome["recordDigest"] = kept.as_str().into();
         }
+        open.record.add_result_amounts(result.as_ref().ok(), &mut outcome);
         let entry = open.entry(outcome);
         open.log.append(vec![entry])
     }
@@ -59,7 +60,9 @@ impl CallEnd {
 impl Drop for CallEnd {
     fn drop(&mut self) {
         if let Some(open) = self.0.take() {
-            let entry = open.entry(json!({ "outcome": "cancelled" }));
+            let mut outcome = json!({ "outcome": "cancelled" });
+            open.record.add_result_amounts(None, &mut outcome);
+            let entry = open.entry(outcome);
             let _nobody_waits = open.log.append(vec![entry]);
         }
     }

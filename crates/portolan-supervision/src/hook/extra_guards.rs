@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
+use portolan_core::expr::Jsonata;
 use portolan_core::value::Timestamp;
 use portolan_gates::guards::{GuardContext, WorktreeHead};
 use portolan_gates::plugins::{CallsOfDay, DeclaredGuard, EarlierCall, Guard, GuardInput};
@@ -16,7 +17,7 @@ use portolan_runtime::error::ServiceError;
 use portolan_runtime::service::{DecidingRun, Gate};
 use serde_json::Value;
 
-use super::record::{AMOUNTS, CALL_STEPS, OTHER_RUNS};
+use super::record::{AMOUNTS, CALL_STEPS, OTHER_RUNS, RESULTS};
 
 /// The name under which the log has a person who allowed a call.
 pub(crate) const PERSON: &str = "person";
@@ -36,6 +37,8 @@ pub(super) type Amounts = BTreeMap<String, f64>;
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     pub(super) amounts: Amounts,
+    /// The expressions whose numbers in the result must be recorded.
+    pub(super) results: Vec<Jsonata>,
     /// Whether it counts outside of a run, too.
     pub(super) is_of_day: bool,
 }
@@ -98,7 +101,8 @@ pub(super) fn judge(
     let amounts = counting().filter_map(|guard| guard.amount(intent, arguments));
     let amounts = amounts.map(|(argument, amount)| (argument.to_owned(), amount)).collect();
     let is_of_day = counting().any(|guard| guard.counts_in_day(intent));
-    Ok(Counted { amounts, is_of_day })
+    let results = counting().filter_map(|guard| guard.result_expression(intent)).cloned().collect();
+    Ok(Counted { amounts, results, is_of_day })
 }
 
 /// Returns the judgements of the guards that a run's definition carries. They see the calls, the steps and the branches of
@@ -163,22 +167,28 @@ fn made(
     filter: &Filter,
     read: impl Fn(&Line) -> Vec<EarlierCall>,
 ) -> Result<Vec<(Timestamp, EarlierCall)>, ServiceError> {
-    let (mut pending, mut made) = (BTreeMap::new(), Vec::new());
+    let (mut pending, mut made, mut ended) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
     for line in audit::read(&audit::project_log(project), filter)? {
         let line = line?;
-        let at = |calls: Vec<EarlierCall>| calls.into_iter().map(|call| (line.at, call)).collect::<Vec<_>>();
-        let call = line.data["call"].as_str().unwrap_or_default();
+        let call = line.data["call"].as_str().unwrap_or_default().to_owned();
+        let at =
+            |calls: Vec<EarlierCall>| calls.into_iter().map(|made| (line.at, call.clone(), made)).collect::<Vec<_>>();
         if line.kind == Kind::GuardAllow.name() && line.data["guardId"] == PERSON {
-            made.extend(at(pending.remove(call).unwrap_or_default()));
+            made.extend(at(pending.remove(&call).unwrap_or_default()));
         } else if line.kind == Kind::ToolInvoked.name() {
             match line.data["decision"].as_str() {
                 Some("allow") => made.extend(at(read(&line))),
-                Some("ask") => drop(pending.insert(call.to_owned(), read(&line))),
+                Some("ask") => drop(pending.insert(call, read(&line))),
                 _ => {}
             }
+        } else if line.kind == Kind::ToolAnswered.name() {
+            ended.insert(call, numbers(&line.data[RESULTS]));
         }
     }
-    Ok(made)
+    let with_end = |(at, call, made): (Timestamp, String, EarlierCall)| {
+        (at, EarlierCall { results: ended.get(&call).cloned(), ..made })
+    };
+    Ok(made.into_iter().map(with_end).collect())
 }
 
 fn numbers(data: &Value) -> Amounts {
@@ -212,6 +222,7 @@ fn call_of(line: &Line, run: String) -> EarlierCall {
         steps: Vec::new(),
         is_of_step: false,
         amounts: numbers(&data[AMOUNTS]),
+        results: None,
     }
 }
 

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use portolan_core::expr::Jsonata;
 use portolan_core::run::BypassSource;
 use portolan_core::value::Timestamp;
-use portolan_gates::plugins::{ResultFilter, tool_names};
+use portolan_gates::plugins::{ResultFilter, result_amount, tool_names};
 use portolan_gates::{Decision, Intent, Judgement, Tool};
 use portolan_runtime::audit::{AuditError, Durability, Kind, Line, Log, LogEntry};
 use portolan_runtime::clock::Clock;
@@ -25,6 +26,8 @@ pub(super) const OTHER_RUNS: &str = "otherRuns";
 pub(super) const AMOUNTS: &str = "amounts";
 /// The field of a call with the steps for which it may have been made, by run, where that is not the run's first step.
 pub(super) const CALL_STEPS: &str = "callSteps";
+/// The field of a call's end with the numbers that guards take from its result, by their expressions.
+pub(super) const RESULTS: &str = "resultAmounts";
 /// The maximum number of argument names that are recorded.
 const MAX_NAMES: usize = 64;
 
@@ -127,6 +130,22 @@ impl Record {
     /// Returns the filters of the call's result that the definitions of its runs carry.
     pub(super) fn filters(&self) -> &[ResultFilter] {
         &self.filters
+    }
+
+    /// Checks whether a guard adds up a number that it takes from the result.
+    pub(crate) fn reads_result(&self) -> bool {
+        !self.counted.results.is_empty()
+    }
+
+    /// Adds the numbers that guards take from the result to the data about the call's end. A call without a result adds
+    /// nothing up, and a result from which an expression takes no number is not on record.
+    pub(crate) fn add_result_amounts(&self, result: Option<&Value>, data: &mut Value) {
+        let amount = |expression: &Jsonata| result.map_or(Some(0.0), |result| result_amount(expression, result));
+        let amounts = self.counted.results.iter();
+        let amounts = amounts.filter_map(|expression| Some((expression.text().to_owned(), amount(expression)?)));
+        if self.reads_result() {
+            data[RESULTS] = json!(amounts.collect::<BTreeMap<String, f64>>());
+        }
     }
 
     /// Returns the run that the entries belong to.

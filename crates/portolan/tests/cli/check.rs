@@ -602,7 +602,7 @@ fn guards_of_a_definition_are_checked_with_it() {
   "pay": { "type": "task", "guards": [{ "id": "large", "tools": ["mcp:pay/*"], "when": "amount > 1", "reason": "no" }] },
   "done": { "type": "end", "result": "success" } },
 "edges": [{ "from": "start", "to": "pay" }, { "from": "pay", "to": "dnoe" }],
-"guards": [{ "id": "money", "total": { "argument": "amount" } }] }
+"guards": [{ "id": "money", "total": { "result": "$count(rows)", "most": 1 } }] }
 "#,
     );
     expect![[r#"
@@ -617,14 +617,16 @@ fn guards_of_a_definition_are_checked_with_it() {
         error[missing-field]: guard `money` needs exactly one `reason`
          --> guarded.json:5:12
           |
-        5 | "guards": [{ "id": "money", "total": { "argument": "amount" } }] }
+        5 | "guards": [{ "id": "money", "total": { "result": "$count(rows)", "most": 1 } }] }
           |            ^
 
-        error[missing-field]: the `total` of guard `money` needs exactly one `most`
-         --> guarded.json:5:38
+        error[unknown-name]: `rows` is not available in `result`
+         --> guarded.json:5:50
           |
-        5 | "guards": [{ "id": "money", "total": { "argument": "amount" } }] }
-          |                                      ^
+        5 | "guards": [{ "id": "money", "total": { "result": "$count(rows)", "most": 1 } }] }
+          |                                                  ^^^^^^^^^^^^^^
+          |
+        help: the available name is `result`
 
         error[unknown-node]: an edge leads to `dnoe`, which is not defined
          --> guarded.json:4:68

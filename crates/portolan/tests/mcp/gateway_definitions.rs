@@ -184,6 +184,34 @@ fn a_guard_of_a_node_asks_a_person() {
 
 #[test]
 #[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_definition_limits_the_sum_of_an_argument_and_of_the_rows_that_are_read() {
+    let project = usual();
+    let guards = r#"[
+      { "id": "money", "tools": ["mcp:db/write"], "total": { "argument": "amount", "most": 100 }, "reason": "100 at most" },
+      { "id": "rows", "tools": ["mcp:db/query", "mcp:db/fail"], "reason": "4 rows at most",
+        "total": { "result": "$count(result[0].rows)", "most": 4 } }]"#;
+    two_steps(&project, guards, "");
+    let mut wire = client(&project, &[]);
+    let reads = |wire: &mut Wire, tool: &str, rows: Value| call(wire, tool, json!({ "rows": rows, "note": "s3cret" }));
+    assert_eq!(reads(&mut wire, "query", json!([1, 2, 3, 4, 5]))["isError"], false);
+    let now = begun(&mut wire);
+    assert!(writes(&mut wire, 60) && !writes(&mut wire, 41));
+    next(&mut wire, &now);
+    assert!(!writes(&mut wire, 41) && writes(&mut wire, 40));
+    assert_eq!(reads(&mut wire, "query", json!([1, 2, 3]))["isError"], false);
+    assert_eq!(reads(&mut wire, "query", json!([]))["isError"], false);
+    let failed = reads(&mut wire, "fail", json!([1, 2, 3, 4]));
+    assert!(failed["isError"] == true && !text(&failed).starts_with("Refused"), "an error has no rows: {failed}");
+    assert_eq!(reads(&mut wire, "query", json!([1, 2]))["isError"], false, "there was one left");
+    let refused = reads(&mut wire, "query", json!([]));
+    let said = "Refused: 4 rows at most (5 of 4 `$count(result[0].rows)` were used before)\n";
+    assert!(text(&refused).starts_with(said), "{refused}");
+    let log = std::fs::read_to_string(project.path().join(".portolan/flow-events.jsonl")).expect("a log");
+    assert!(log.contains(r#""resultAmounts":{"$count(result[0].rows)":3.0}"#) && !log.contains("s3cret"), "{log}");
+}
+
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 fn a_node_filters_results() {
     let project = usual();
     let filters = r#""results": [{ "id": "short", "tools": ["mcp:db/query"], "maxBytes": 10 }],"#;

@@ -47,7 +47,7 @@ fn every_fault_is_reported_at_its_place() {
         4:13 replaces-built-in: `no-verify` is a built-in guard, which a definition cannot replace
         6:19 unknown-word: `decision` cannot be `allow`
         7:5 duplicate-id: `guards` has two items with the name `b`
-        7:62 unknown-field: the `total` of guard `b` has no `result`
+        7:72 either-or: the `total` of guard `b` has both `argument` and `result`
         9:17 missing-field: filter `f` has none of `redact`, `dropMedia` and `maxBytes`, so it does nothing
         12:11 wrong-type: `guards` must be a list, but is an object
     "#]]
