@@ -143,7 +143,7 @@ fn lower_node(node: syntax::Node, leaving: &BTreeSet<String>, faults: &mut Fault
         NodeType::Subflow { workflow, mut work } => {
             max_retries = work.max_retries.take();
             call_rules = work.call_rules.take();
-            refuse_on_subflow(&work, faults);
+            refuse_on_subflow(node.id.span, &work, faults);
             tell(&mut brief, *work);
             match workflow {
                 Some(workflow) => Kind::Subflow { workflow, args: None, context: Vec::new() },
@@ -202,12 +202,22 @@ fn tell(brief: &mut Brief, work: Work) {
     brief.context_files = work.context_files.into_iter().map(|file| file.value).collect();
 }
 
-fn refuse_on_subflow(work: &Work, faults: &mut FaultList) {
+fn refuse_on_subflow(at: Span, work: &Work, faults: &mut FaultList) {
     if let Some(check) = work.accept.first() {
         faults.push(
             Diagnostic::error("unknown-field", "a subflow has no `accept`: its own nodes carry the checks")
                 .at(check.span)
                 .help("move the checks to the last task or gate of the workflow that it runs"),
+        );
+    }
+    if work.tools.is_some() {
+        faults.push(
+            Diagnostic::error(
+                "unknown-field",
+                "a subflow has no `allow` and no `deny`: its own nodes say what is allowed",
+            )
+            .at(at)
+            .help("move them to the nodes of the workflow that it runs, or write `guards` on the subflow"),
         );
     }
     if let Some(output) = work.outputs.first() {
