@@ -12,6 +12,7 @@ mod builtin;
 mod calls;
 mod catalog;
 mod check;
+mod check_guards;
 mod checks;
 mod contexts;
 mod demo;
