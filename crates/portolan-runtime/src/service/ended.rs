@@ -15,18 +15,15 @@ use crate::logging::{self, EndedRun};
 use crate::store::RunId;
 
 impl Service {
-    /// Reports a run that the last event has ended. `before` is the run before the event. A run that is only in its
-    /// token has no journal, and is not reported.
+    /// Reports a run that the last event has ended. `before` is the run before the event. Only runs in the store are
+    /// reported: a token has no journal, and that of task files is of all of them together, so that each end would read
+    /// it as a whole.
     pub(super) async fn report_ended(&self, held: &HeldRun, before: &Run) {
         if before.is_over() || !held.run.is_over() || !logging::reports_ends() {
             return;
         }
-        let address = match &held.carrier {
-            Carrier::Stored(id) => Address::Stored(id.clone()),
-            Carrier::Task { path, .. } => Address::Task(path.clone()),
-            Carrier::Token { .. } => return,
-        };
-        self.report_from_journal(&address, held.name(), &held.definition.workflow, &held.run).await;
+        let Carrier::Stored(id) = &held.carrier else { return };
+        self.report_from_journal(id, &held.definition.workflow, &held.run).await;
     }
 
     /// Reports a run that ended while it was driven, if it did. The drive itself has counted one that was new when it
@@ -44,7 +41,7 @@ impl Service {
         }
         match id {
             Some(id) if !was_new => {
-                self.report_from_journal(&Address::Stored(id.clone()), id.as_str(), workflow, run).await;
+                self.report_from_journal(id, workflow, run).await;
             }
             _ => {
                 let since = run.opening.since.unwrap_or_else(|| self.now());
@@ -54,11 +51,11 @@ impl Service {
     }
 
     /// Nothing fails if the journal cannot be read: then the report is missing.
-    async fn report_from_journal(&self, address: &Address, name: &str, workflow: &Workflow, run: &Run) {
-        let Ok(records) = self.records(address).await else { return };
+    async fn report_from_journal(&self, id: &RunId, workflow: &Workflow, run: &Run) {
+        let Ok(records) = self.records(&Address::Stored(id.clone())).await else { return };
         let (Some(first), Some(last)) = (records.first(), records.last()) else { return };
         let calls = records.iter().map(|record| logging::calls_of_nodes(&record.changes)).sum();
-        report(Some(name), workflow, run, calls, millis(first.event.at, last.event.at));
+        report(Some(id.as_str()), workflow, run, calls, millis(first.event.at, last.event.at));
     }
 }
 

@@ -264,7 +264,6 @@ impl Service {
         held.seq += 1;
         logging::decided(Some(held.name()), Some(held.seq), kind, count);
         self.trace_ended(held, &before).await;
-        self.report_ended(held, &before).await;
         Ok(())
     }
 
