@@ -1,5 +1,5 @@
-//! The stores that runs of a project may be in, for processes that are not told of any store: hooks, and commands about
-//! the project's task. The project notes the name of the store beside the run.
+//! The stores that runs of a project may be in, for processes that are started without the name of a store: hooks, and
+//! commands about the project's task. The project notes the name of the store beside the run.
 //!
 //! Whoever can write the project could note the address of any server. So a process asks only a store in which this user
 //! has worked in this project, and the record of that is in the user's data folder.
@@ -131,8 +131,8 @@ impl Service {
         let known = KnownStore { project: self.project().to_owned(), store: store.to_owned() };
         if store != usual_store(self.project()) && !is_noted(&self.known_store(&known)?, &known) {
             let message = format!("nobody has worked in the store `{store}` with this user's data folder");
-            let help = "if the project does use that store, run a command with `--store` for it as the same user and \
-                with the same `PORTOLAN_DATA_DIR`";
+            let help = "if the project does use that store, continue the run or the task with `--store` for it, as the \
+                same user and with the same `PORTOLAN_DATA_DIR`";
             return Err(ServiceError::failed("unknown_store", message, help));
         }
         Ok(Options { store: StoreAt::of_environment(Path::new(store))?, ..self.options.clone() })

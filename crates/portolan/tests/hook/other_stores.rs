@@ -29,8 +29,8 @@ impl Elsewhere {
         all
     }
 
-    /// Returns the environment of a process that is told of the store.
-    fn told(&self) -> Vec<(&str, &str)> {
+    /// Returns the environment of a process that is started with the name of the store.
+    fn named(&self) -> Vec<(&str, &str)> {
         std::iter::once(("PORTOLAN_STORE", self.address.as_str())).chain(self.secret()).collect()
     }
 
@@ -41,7 +41,7 @@ impl Elsewhere {
 }
 
 fn begun(project: &Project, store: &Elsewhere) -> String {
-    let ask = |tool: &str, arguments: Value| served_with(project, &store.told(), tool, &arguments);
+    let ask = |tool: &str, arguments: Value| served_with(project, &store.named(), tool, &arguments);
     let run = ask("Init", json!({ "workflowType": "steps" }))["run"].clone();
     assert_eq!(ask("Start", json!({ "run": run }))["run"], run);
     run.as_str().expect("a handle").to_owned()
@@ -66,7 +66,7 @@ fn a_run_of_another_store_binds_its_agent_until_it_is_over() {
             assert!(answer.is_denied() && answer.stdout.contains("set `PGPASSWORD`"), "{answer:?}");
             assert!(project.shell(HOST, "ls").is_allowed());
         }
-        let ask = |tool: &str, arguments: Value| served_with(&project, &store.told(), tool, &arguments);
+        let ask = |tool: &str, arguments: Value| served_with(&project, &store.named(), tool, &arguments);
         let next = ask("Current", json!({ "run": run }))["actions"]["required"][0]["arguments"].clone();
         assert_eq!(ask("Next", next)["state"], "ended");
         assert!(edits("afterwards.txt").is_allowed());
@@ -80,26 +80,38 @@ fn a_store_in_which_the_user_has_not_worked_is_not_asked() {
     let project = Project::on_branch();
     project.write(".flow/workflows/steps.json", STEPS);
     let store = Elsewhere::all(&project).remove(0);
-    begun(&project, &store);
+    let run = begun(&project, &store);
     let known = project.beside("person/known-stores");
     assert_eq!(std::fs::read_dir(&known).expect("it is noted").count(), 1);
     std::fs::remove_dir_all(&known).expect("it can be removed");
     let answer = project.edit(HOST, "a.txt");
     assert!(answer.is_denied() && answer.stdout.contains("nobody has worked in the store"), "{answer:?}");
     assert!(project.shell(HOST, "ls").is_allowed());
+    // As the refusal says, whoever continues the run has worked there again.
+    assert_eq!(served_with(&project, &store.named(), "Current", &json!({ "run": run }))["run"], run.as_str());
+    let answer = project.edit(HOST, "longer.txt");
+    assert!(answer.is_denied() && answer.stdout.contains("at `look`"), "{answer:?}");
 }
 
 #[test]
 fn commands_about_the_task_find_it_in_the_store_where_it_began() {
     let project = Project::on_branch();
     for store in Elsewhere::all(&project) {
-        let (done, text) = project.portolan_with("flow start login", &store.told());
+        let (done, text) = project.portolan_with("flow start login", &store.named());
         assert!(done, "{text}");
         let (done, text) = project.portolan_with("flow status", &store.secret());
         assert!(done && text.contains("login"), "{text}");
         let answer =
             project.hook_with(HOST, "PreToolUse", project.edits(HOST, "a.txt").to_string().as_bytes(), &store.secret());
         assert!(answer.is_allowed(), "{answer:?}");
+        let calls = project.events("flow.tool.invoked");
+        assert_eq!(calls.last().map(|call| &call["taskId"]), Some(&json!("login")), "{calls:?}");
+        std::fs::remove_dir_all(project.beside("person/known-stores")).expect("it can be removed");
+        let (done, text) = project.portolan_with("flow status", &store.secret());
+        assert!(!done && text.contains("continue the run or the task with `--store`"), "{text}");
+        project.portolan_with("flow tick", &store.named());
+        let (done, text) = project.portolan_with("flow status", &store.secret());
+        assert!(done && text.contains("login"), "{text}");
         // A command that names another store is told where the task is.
         let own = project.path().join(".portolan/runs.db").to_string_lossy().into_owned();
         let (done, text) = project.portolan_with("flow status", &[("PORTOLAN_STORE", &own)]);

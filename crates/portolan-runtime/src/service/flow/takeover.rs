@@ -80,6 +80,7 @@ impl Flow<'_> {
                 NoteTarget::Unborn => None,
                 NoteTarget::Over(active, _) => Some(active),
                 NoteTarget::Here(active, mut held) => {
+                    active.store.as_ref().map_or(Ok(()), |store| self.service.note_store(store))?;
                     self.begun(&active, &mut held, caller).await?;
                     if !held.run.is_over() {
                         return Ok(TaskClaim::Here(active, Box::new(held)));
