@@ -75,13 +75,13 @@ impl Slot {
             match all.get(uri) {
                 Some(known) => (known.updates.subscribe(), known.begun.clone()),
                 None => {
-                    let (updates, (tell, begun)) = (Updates::new(watch::Sender::new(0)), watch::channel(None));
+                    let (updates, (first_outcome, begun)) = (Updates::new(watch::Sender::new(0)), watch::channel(None));
                     let receiver = updates.subscribe();
                     let resource = SubscribedResource { updates: Arc::clone(&updates), begun: begun.clone() };
                     all.insert(uri.to_owned(), resource);
                     let subscription = KeptSubscription { slot: Arc::clone(self), uri: uri.to_owned(), limit, updates };
                     // In its own task: the first subscriber may leave before others do.
-                    tokio::spawn(subscription.keep(tell));
+                    tokio::spawn(subscription.keep(first_outcome));
                     (receiver, begun)
                 }
             }
@@ -102,14 +102,14 @@ struct KeptSubscription {
 }
 
 impl KeptSubscription {
-    async fn keep(self, tell: watch::Sender<Option<Result<(), CallError>>>) {
-        let (mut tell, mut failures) = (Some(tell), 0);
+    async fn keep(self, first_outcome: watch::Sender<Option<Result<(), CallError>>>) {
+        let (mut first_outcome, mut failures) = (Some(first_outcome), 0);
         loop {
             match self.begin().await {
                 Ok(mut held) => {
                     failures = 0;
-                    match tell.take() {
-                        Some(tell) => drop(tell.send_replace(Some(Ok(())))),
+                    match first_outcome.take() {
+                        Some(first_outcome) => drop(first_outcome.send_replace(Some(Ok(())))),
                         // Updates may have been missed while the server was away.
                         None => self.updates.send_modify(|count| *count += 1),
                     }
@@ -119,10 +119,10 @@ impl KeptSubscription {
                     }
                 }
                 Err(error) => {
-                    if tell.is_some() || error.kind == CallErrorKind::Closed {
+                    if first_outcome.is_some() || error.kind == CallErrorKind::Closed {
                         self.slot.subscriptions.remove(&self.uri);
-                        if let Some(tell) = tell {
-                            tell.send_replace(Some(Err(error)));
+                        if let Some(first_outcome) = first_outcome {
+                            first_outcome.send_replace(Some(Err(error)));
                         }
                         return;
                     }
