@@ -117,8 +117,9 @@ impl Store for MemoryStore {
 
     fn claim(&self, now: Timestamp, limit: usize) -> Reply<'_, Vec<(RunId, Box<dyn Lease>)>> {
         Box::pin(async move {
-            let due = self.shelf().due(now);
-            let leases = due.into_iter().filter_map(|id| self.driven.take(&id).ok().map(|held| (id, held)));
+            // Nobody can put a run off and end the lease in between.
+            let shelf = self.shelf();
+            let leases = shelf.due(now).into_iter().filter_map(|id| self.driven.take(&id).ok().map(|held| (id, held)));
             Ok(leases.take(limit).map(|(id, held)| (id, Box::new(held) as Box<dyn Lease>)).collect())
         })
     }

@@ -153,6 +153,35 @@ pub(super) async fn of_many_workers_each_takes_other_runs(subject: &Subject) {
     }
 }
 
+pub(super) async fn what_a_worker_has_put_off_no_other_takes(subject: &Subject) {
+    let store = subject.store();
+    for _ in 0..40 {
+        run_at(&*store, Some(THEN + 1)).await;
+    }
+    let workers = (0..8).map(|worker| {
+        let store = if worker % 2 == 0 { Arc::clone(&store) } else { subject.store() };
+        tokio::spawn(async move {
+            let mut taken = Vec::new();
+            loop {
+                let claimed = claim(&*store, THEN + 1, 3).await;
+                if claimed.is_empty() {
+                    return taken;
+                }
+                for (id, lease) in claimed {
+                    store.defer(&id, None).await.expect("it is stored");
+                    drop(lease);
+                    taken.push(id);
+                }
+            }
+        })
+    });
+    let mut taken: Vec<RunId> = all(workers.collect()).await.into_iter().flatten().collect();
+    let all = taken.len();
+    taken.sort();
+    taken.dedup();
+    assert_eq!(taken.len(), all, "a run is taken once");
+}
+
 pub(super) async fn a_change_is_noticed(subject: &Subject) {
     let (store, other) = (subject.store(), subject.store());
     let mut mark = None;

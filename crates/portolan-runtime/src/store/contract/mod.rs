@@ -89,7 +89,8 @@ const PROMISES: &[(&str, Promise)] = promises! {
         a_lease_that_is_lost_says_so;
     claims: a_run_is_claimed_when_its_time_has_come a_run_that_continues_at_once_is_left_to_its_writer_first
         a_run_that_waits_for_somebody_is_not_claimed a_run_is_put_off_until_its_next_record
-        the_run_that_has_waited_longest_is_claimed_first of_many_workers_each_takes_other_runs a_change_is_noticed;
+        the_run_that_has_waited_longest_is_claimed_first of_many_workers_each_takes_other_runs
+            what_a_worker_has_put_off_no_other_takes a_change_is_noticed;
     removal: pages_contain_each_run_once a_page_says_how_each_run_stands a_run_that_is_over_can_be_removed
         an_open_run_is_not_removed a_run_that_is_driven_is_not_removed only_definitions_without_a_run_are_removed
         a_status_counts_runs_and_records;

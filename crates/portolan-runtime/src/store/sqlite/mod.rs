@@ -222,6 +222,11 @@ impl Store for SqliteStore {
                     Err(error) => return Err(error),
                 }
             }
+            if !claimed.is_empty() {
+                // Whoever had a lease until just now may have put the run off before.
+                let due = self.read(move |db| read::due(db, now)).await?;
+                claimed.retain(|(id, _)| due.contains(id));
+            }
             Ok(claimed)
         })
     }
