@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::fault::{self, Trouble};
+use super::read;
 use crate::project_folder;
 use crate::store::StoreError;
 
@@ -49,6 +50,8 @@ pub(super) enum Absent {
 pub(super) struct Link {
     place: Arc<Place>,
     open: Option<OpenDatabase>,
+    /// How often it was opened.
+    opened: u64,
 }
 
 struct OpenDatabase {
@@ -58,7 +61,27 @@ struct OpenDatabase {
 
 impl Link {
     pub(super) fn to(place: &Arc<Place>) -> Link {
-        Link { place: Arc::clone(place), open: None }
+        Link { place: Arc::clone(place), open: None, opened: 0 }
+    }
+
+    /// Returns a number that changes with every commit of another connection, also to another file at the same path.
+    pub(super) fn version(&mut self) -> Result<u64, StoreError> {
+        let of_file = self.with(Absent::Leave, |db| read::version(db.map(|db| &*db)))?;
+        Ok(self.in_all(of_file))
+    }
+
+    /// Returns [`version`](Self::version) if the file is open and no other process has to be waited for.
+    pub(super) fn version_at_once(&mut self) -> Option<u64> {
+        let db = &self.open.as_ref().filter(|open| open.file == file_id(&self.place.path))?.db;
+        db.busy_timeout(Duration::ZERO).ok()?;
+        let of_file = read::version(Some(db)).ok();
+        db.busy_timeout(self.place.patience).ok()?;
+        of_file.map(|of_file| self.in_all(of_file))
+    }
+
+    /// Returns a number for a counter of the present connection, which begins anew with each: SQLite counts in 32 bits.
+    fn in_all(&self, of_file: u64) -> u64 {
+        (self.opened << 32) + of_file
     }
 
     /// Runs a job with the connection. The job gets `None` if there is no file and none is to be created.
@@ -92,6 +115,7 @@ impl Link {
             }
             let db = open(&self.place, absent)?;
             self.open = Some(OpenDatabase { db, file: file_id(&self.place.path) });
+            self.opened += 1;
         }
         Ok(self.open.as_mut().map(|open| &mut open.db))
     }

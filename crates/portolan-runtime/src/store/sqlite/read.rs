@@ -85,10 +85,10 @@ pub(super) fn records(
 const RECORDS: &str = "SELECT seq, event, changes FROM records WHERE run = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
 
 /// SQLite's counter changes when another connection commits, and all writes use another connection.
-pub(super) fn version(db: Option<&Connection>) -> Result<Option<u64>, Trouble> {
-    let Some(db) = db else { return Ok(Some(0)) };
+pub(super) fn version(db: Option<&Connection>) -> Result<u64, Trouble> {
+    let Some(db) = db else { return Ok(0) };
     let mut statement = db.prepare_cached("PRAGMA data_version")?;
-    Ok(Some(statement.query_one([], |row| number(row, 0))?))
+    Ok(statement.query_one([], |row| number(row, 0))?)
 }
 
 pub(super) fn list(db: Option<&Connection>, filter: ListFilter) -> Result<Vec<Summary>, Trouble> {

@@ -298,6 +298,23 @@ fn a_store_that_is_deleted_while_it_is_open_is_missed() {
 }
 
 #[test]
+fn another_file_at_the_same_path_has_another_version() {
+    let (home, sample) = (Home::new(), Sample::opened("mend the door"));
+    let looks = home.store();
+    let version = || wait(looks.version()).expect("it answers");
+    let mut seen = vec![version()];
+    for _ in 0..3 {
+        let writes = home.store();
+        create(&writes, &sample);
+        assert!(!seen.contains(&version()), "{seen:?}, {:?}", version());
+        seen.push(version());
+        drop(writes);
+        fs::remove_dir_all(home.path().parent().expect("a folder")).expect("it is ours");
+        seen.push(version());
+    }
+}
+
+#[test]
 fn stores_that_open_at_the_same_time_make_one_file() {
     for _ in 0..10 {
         let home = Home::new();
