@@ -17,6 +17,9 @@ const VERSION: u64 = 1;
 /// The maximum length of a phase, task or run name in characters. A longer one is cut.
 const MAX_NAME_CHARS: usize = 200;
 
+/// The `id` in the text of a line that has none yet.
+const EMPTY_ID: &str = r#""id":"""#;
+
 /// An entry to append.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogEntry {
@@ -128,8 +131,11 @@ impl Link {
             data,
             prev: self.digest.clone(),
         };
-        written.id = name_of(&written);
-        let text = text(&written);
+        let mut text = text(&written);
+        written.id = name_of(&text);
+        // Only numbers are before it.
+        let id_at = text.find(EMPTY_ID).expect("it was written") + EMPTY_ID.len() - 1;
+        text.insert_str(id_at, &written.id);
         Line {
             seq: written.seq,
             id: written.id,
@@ -145,9 +151,9 @@ impl Link {
     }
 }
 
-/// Returns the ID of a line whose `id` is still empty.
-fn name_of(written: &LineFields) -> String {
-    Digest::of(text(written)).as_str()[..20].to_owned()
+/// Returns the ID of a line from its text with an empty `id`.
+fn name_of(text: &str) -> String {
+    Digest::of(text).as_str()[..20].to_owned()
 }
 
 fn text(written: &LineFields) -> String {
@@ -180,7 +186,7 @@ impl Line {
         let Ok(mut written) = serde_json::from_str::<LineFields>(&self.text) else { return false };
         let is_same = text(&written) == self.text;
         let id = std::mem::take(&mut written.id);
-        is_same && name_of(&written) == id
+        is_same && name_of(&text(&written)) == id
     }
 
     /// Returns the digest of the exact text, which the following line contains.

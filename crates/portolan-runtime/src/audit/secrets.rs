@@ -126,15 +126,15 @@ fn mask(text: &str) -> String {
         let (word, after) = rest.split_at(length);
         // A word with a slash is a path and no password: `https://host:8080/x@y`.
         let is_login = after.starts_with('@') && !word.contains('/') && shown.ends_with(':') && has_scheme(&shown);
-        let scheme = ["bearer", "basic"].contains(&word.to_ascii_lowercase().as_str());
-        if announced && scheme {
+        let is_bearer = word.eq_ignore_ascii_case("bearer");
+        if announced && (is_bearer || word.eq_ignore_ascii_case("basic")) {
             shown.push_str(word);
         } else if announced || is_login || is_token(word) {
             shown.push_str(MASK);
             announced = false;
         } else {
             shown.push_str(word);
-            announced = word.eq_ignore_ascii_case("bearer") || announces(word, after);
+            announced = is_bearer || announces(word, after);
         }
         rest = after;
     }
@@ -154,8 +154,11 @@ fn announces(word: &str, after: &str) -> bool {
 
 /// Checks whether a name ends with the name of a secret, as `DB_PASSWORD` and `client-secret` do.
 pub fn is_secret_name(name: &str) -> bool {
-    let folded: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    NAMES.iter().any(|secret| folded.ends_with(secret))
+    NAMES.iter().any(|secret| {
+        // Backwards, since almost no name ends with the same letter as a secret's.
+        let mut letters = name.bytes().rev().filter(u8::is_ascii_alphanumeric);
+        secret.bytes().rev().all(|letter| letters.next().is_some_and(|found| found.eq_ignore_ascii_case(&letter)))
+    })
 }
 
 /// Checks whether a word is a token of a known shape, or contains one after a separator.

@@ -82,7 +82,7 @@ impl CallsLog {
             };
             let (entries, appended): (Vec<_>, Vec<_>) =
                 waiting.into_iter().map(|waiting| (waiting.entries, waiting.appended)).unzip();
-            let written = self.write(entries.concat()).await;
+            let written = self.write(entries.into_iter().flatten().collect()).await;
             for appended in appended {
                 let _waited_for = appended.send(written.clone());
             }
