@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use portolan_core::dialect::editing::{Forms, Operation, edit};
+use portolan_core::dialect::editing::{FieldKind, FormField, Forms, Operation, edit};
 use portolan_core::dialect::{self, Strictness};
-use portolan_core::graph::{Edge, Graph, Kind, Trigger};
+use portolan_core::graph::{CALL_RULES, Edge, Graph, Kind, Trigger};
 use portolan_core::source::{Piece, Source, Span};
 use portolan_core::value::NodeId;
 use proptest::prelude::*;
@@ -399,5 +399,79 @@ fn forms_show_what_the_text_says() {
         assert!(!forms.own().is_empty(), "{what}");
         let shown = graph.nodes.iter().filter_map(|node| forms.node(node)).filter(|shown| shown.word.is_some()).count();
         assert!(shown > 2, "{what}: {shown} nodes have forms");
+    }
+}
+
+/// A value that a person might give to a field.
+fn sample(field: &FormField) -> Value {
+    match field.kind {
+        FieldKind::Choice => json!(field.choices[0]),
+        FieldKind::Number => json!(1),
+        FieldKind::Boolean => json!(true),
+        FieldKind::List => json!(["a"]),
+        FieldKind::Text | FieldKind::Long | FieldKind::Expression => json!("a"),
+        FieldKind::Json => json!([]),
+    }
+}
+
+/// The faults that name a field without a meaning.
+fn meaningless(files: &[(String, String)]) -> Vec<String> {
+    let faults = dialect::parse(&source(files), Strictness::Strict).faults;
+    faults.into_iter().filter(|fault| fault.code == "unknown-field").map(|fault| fault.message).collect()
+}
+
+#[test]
+fn a_field_of_a_form_is_one_that_is_read() {
+    for (what, name, files) in DEFINITIONS {
+        let mut files = owned(files);
+        let format = dialect::of(&source(&files)).expect("a format");
+        let editing = format.editing.expect("it can be edited");
+        // One node of each kind that can be added.
+        for kind in editing.kinds.iter().filter(|form| form.addable) {
+            let add = |after: Option<&NodeId>| json!({ "is": "add", "kind": kind.kind, "after": after });
+            let graph = read(&files, name);
+            let mut places = std::iter::once(None).chain(graph.nodes.iter().map(|node| Some(&node.id)));
+            if let Some((with, _)) = places.find_map(|after| done(&files, name, &add(after)).ok()) {
+                files = with;
+            }
+        }
+        assert_eq!(meaningless(&files), [""; 0], "{what}");
+        let (source, graph) = (source(&files), read(&files, name));
+        let forms = Forms::of(format, &source, &graph).expect("it can be edited");
+        let word = |node| Some((forms.node(node)?.word?, node.id.as_str()));
+        let nodes: std::collections::BTreeMap<&str, &str> = graph.nodes.iter().filter_map(word).collect();
+        let of_nodes = editing.kinds.iter().filter_map(|form| Some((Some(*nodes.get(form.kind)?), form.fields)));
+        let mut set_count = 0;
+        for (node, fields) in of_nodes.chain([(None, editing.own)]) {
+            for field in fields {
+                let set = json!({ "is": "set", "node": node, "field": field.path, "value": sample(field) });
+                let Ok((after, _)) = done(&files, name, &set) else { continue };
+                assert_eq!(meaningless(&after), [""; 0], "{what}: `{}` of {node:?}", field.path);
+                set_count += 1;
+            }
+        }
+        assert!(set_count > 12, "{what}: {set_count} fields could be set");
+    }
+}
+
+#[test]
+fn guards_have_a_field_in_the_form_of_what_may_carry_them() {
+    let of = |name: &str| {
+        dialect::DIALECTS
+            .iter()
+            .find(|dialect| dialect.name == name)
+            .and_then(|dialect| dialect.editing)
+            .expect("it can be edited")
+    };
+    let has = |fields: &[FormField]| CALL_RULES.iter().all(|rules| fields.iter().any(|field| field.path == *rules));
+    for (name, kinds) in [
+        ("navigator", &["task", "gate", "subflow"][..]),
+        ("activity", &["step", "technique", "action"]),
+        ("phases", &["phase"]),
+    ] {
+        let editing = of(name);
+        assert!(has(editing.own), "{name}");
+        let with: Vec<&str> = editing.kinds.iter().filter(|form| has(form.fields)).map(|form| form.kind).collect();
+        assert_eq!(with, kinds, "{name}");
     }
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Definition, Field, Problem } from "../../api/types";
 import { faultOf, isOtherName } from "./fault";
 
-const definition = { palette: [{ kind: "gate", fields: [{ path: "maxRetries", label: "Retries" }, { path: "tools.deny", label: "Tools denied" }, { path: "name", label: "Name" }] }], fields: [] } as unknown as Definition;
+const definition = { palette: [{ kind: "gate", fields: [{ path: "maxRetries", label: "Retries" }, { path: "deny", label: "Tools denied" }, { path: "name", label: "Name" }] }], fields: [] } as unknown as Definition;
 const about = { test: { id: "test", name: "Test it", word: "gate", place: { file: 0, from: 0 } } } as never;
 const problem = (message: string, text = "", before = "") => [{ message, node: "test", place: before === "" ? null : { file: 0, from: text.indexOf(before) } } as unknown as Problem, definition, about, [text]] as const;
 

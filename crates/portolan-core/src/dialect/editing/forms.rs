@@ -50,7 +50,7 @@ pub enum DefaultPosition {
 /// A field of a node.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct FormField {
-    /// The path in the node, such as `tools.deny` for a nested field.
+    /// The path in the node, such as `retry.max` for a nested field.
     pub path: &'static str,
     /// The label for people.
     pub label: &'static str,
@@ -157,6 +157,21 @@ pub(in crate::dialect) const fn field(
 pub(in crate::dialect) const fn column(path: &'static str, label: &'static str) -> FormColumn {
     FormColumn { path, label }
 }
+
+/// The field with the guards of a definition or of a node.
+pub(in crate::dialect) const GUARDS: FormField = field(
+    "guards",
+    "Guards",
+    FieldKind::Json,
+    "Which calls of tools are stopped, or need a person, by their arguments, their number or a sum. Each has an `id` and a `reason`.",
+);
+/// The field with the filters of what tools return.
+pub(in crate::dialect) const RESULTS: FormField = field(
+    "results",
+    "Results",
+    FieldKind::Json,
+    "How results of tools are filtered: secrets are masked, images and audio left out, long texts cut. Each has an `id`.",
+);
 
 /// Returns the fields of how a failed call is repeated, for their paths: how often, the first wait, the factor of each
 /// further wait, and the longest wait.

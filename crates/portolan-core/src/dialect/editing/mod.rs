@@ -24,7 +24,7 @@ use crate::source::{Edit, MAX_SOURCE_BYTES, NamedText, PathStep, Source, Span, T
 
 pub(crate) use changes::{Changes, text_of};
 pub use forms::{DefaultPosition, FieldKind, FormColumn, FormField, NodeForm};
-pub(super) use forms::{column, field, form, retries};
+pub(super) use forms::{GUARDS, RESULTS, column, field, form, retries};
 pub(super) use mentions::Mentions;
 pub use page::written_steps;
 pub(crate) use page::{Page, Place, fresh};
@@ -162,7 +162,7 @@ pub enum Operation {
     Set {
         /// The node; `None` for the definition itself.
         node: Option<String>,
-        /// The path of the field, such as `tools.deny` for a nested one.
+        /// The path of the field, such as `retry.max` for a nested one.
         field: String,
         /// The value; `null` removes the field.
         value: Value,

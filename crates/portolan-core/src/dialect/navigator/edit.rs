@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::diagnostic::clip;
 use crate::dialect::editing::{
-    EditError, Editing, Edits, FieldKind, FormField, NodeForm, Operation, OperationResult, Page, Pen, Place, field,
-    filled, form, fresh, identifier,
+    EditError, Editing, Edits, FieldKind, FormField, GUARDS, NodeForm, Operation, OperationResult, Page, Pen, Place,
+    RESULTS, field, filled, form, fresh, identifier,
 };
 use crate::graph::{DEFAULT_RETRIES, Kind};
 use crate::source::{Edit, PathStep, Tree};
@@ -16,6 +16,8 @@ pub(super) const EDITING: Editing = Editing { kind_field: Some("type"), ..Editin
 const OWN: &[FormField] = &[
     field("name", "Name", FieldKind::Text, "The display name of the workflow."),
     field("description", "Description", FieldKind::Long, "What it is for, and when to use it."),
+    GUARDS,
+    RESULTS,
 ];
 
 const NAME: FormField = field("name", "Name", FieldKind::Text, "The display name of the step.");
@@ -45,14 +47,42 @@ const ACCEPT: FormField = field(
     FieldKind::Json,
     "What must hold before the step counts as done: commands with `run`, files with `file`.",
 );
-const ALLOW: FormField = field("tools.allow", "Tools allowed", FieldKind::List, "The only tools allowed in this step.");
-const DENY: FormField = field("tools.deny", "Tools denied", FieldKind::List, "Tools not allowed in this step.");
+const ALLOW: FormField = field("allow", "Tools allowed", FieldKind::List, "The only tools allowed in this step.");
+const DENY: FormField = field("deny", "Tools denied", FieldKind::List, "Tools not allowed in this step.");
 
 // The fields that change most often come first.
-const WORK: &[FormField] =
-    &[NAME, INSTRUCTIONS, AGENT, ACCEPT, RETRIES, OUTPUTS, DESCRIPTION, STAGE, FILES, ALLOW, DENY, EMOJI];
-const JUDGING: &[FormField] =
-    &[NAME, RETRIES, ACCEPT, INSTRUCTIONS, AGENT, OUTPUTS, DESCRIPTION, STAGE, FILES, ALLOW, DENY, EMOJI];
+const WORK: &[FormField] = &[
+    NAME,
+    INSTRUCTIONS,
+    AGENT,
+    ACCEPT,
+    RETRIES,
+    OUTPUTS,
+    DESCRIPTION,
+    STAGE,
+    FILES,
+    ALLOW,
+    DENY,
+    GUARDS,
+    RESULTS,
+    EMOJI,
+];
+const JUDGING: &[FormField] = &[
+    NAME,
+    RETRIES,
+    ACCEPT,
+    INSTRUCTIONS,
+    AGENT,
+    OUTPUTS,
+    DESCRIPTION,
+    STAGE,
+    FILES,
+    ALLOW,
+    DENY,
+    GUARDS,
+    RESULTS,
+    EMOJI,
+];
 
 const KINDS: &[NodeForm] = &[
     form("task", "Task", "Work that an agent does.", WORK).with_outcomes().with_labels(),
@@ -119,6 +149,8 @@ const KINDS: &[NodeForm] = &[
             RETRIES,
             AGENT,
             STAGE,
+            GUARDS,
+            RESULTS,
         ],
     )
     .with_outcomes()

@@ -9,8 +9,8 @@ use super::{lower, syntax};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::Strictness;
 use crate::dialect::editing::{
-    Changes, DefaultPosition, EditError, Editing, Edits, FieldKind, FormField, NodeForm, Operation, OperationResult,
-    Page, Place, field, filled, form, fresh, text_of,
+    Changes, DefaultPosition, EditError, Editing, Edits, FieldKind, FormField, GUARDS, NodeForm, Operation,
+    OperationResult, Page, Place, RESULTS, field, filled, form, fresh, text_of,
 };
 use crate::graph::{Edge, Graph, Kind};
 use crate::source::fields::FaultList;
@@ -31,6 +31,8 @@ const OWN: &[FormField] = &[
         FieldKind::Json,
         "What a task claims, and from which phase until which phase it can be given.",
     ),
+    GUARDS,
+    RESULTS,
 ];
 
 const KINDS: &[NodeForm] = &[form(
@@ -49,6 +51,8 @@ const KINDS: &[NodeForm] = &[form(
         ),
         field("allow", "Tools allowed", FieldKind::List, "The only tools allowed in this phase."),
         field("deny", "Tools denied", FieldKind::List, "Tools not allowed in this phase."),
+        GUARDS,
+        RESULTS,
     ],
 )
 .with_outcomes()

@@ -1,6 +1,6 @@
 //! The forms of activities and of their contents, in both generations of the format.
 
-use crate::dialect::editing::{DefaultPosition, FieldKind, FormField, NodeForm, column, field, form};
+use crate::dialect::editing::{DefaultPosition, FieldKind, FormField, GUARDS, NodeForm, RESULTS, column, field, form};
 use crate::graph::Kind;
 
 pub(super) const OWN: &[FormField] = &[
@@ -17,6 +17,8 @@ pub(super) const OWN: &[FormField] = &[
         "The values that a run of it stores, each with a name and a type.",
     )
     .rows(&[column("name", "Name"), column("type", "Type"), column("description", "What it says")]),
+    GUARDS,
+    RESULTS,
 ];
 
 const NAME: FormField = field("name", "Name", FieldKind::Text, "Its display name.");
@@ -49,8 +51,22 @@ const ACCEPT: FormField = field("accept", "Checks", FieldKind::Json, "What must 
 const ALLOW: FormField = field("allow", "Tools allowed", FieldKind::List, "The only tools allowed in this step.");
 const DENY: FormField = field("deny", "Tools denied", FieldKind::List, "Tools not allowed in this step.");
 
-const STEP: &[FormField] =
-    &[NAME, DESCRIPTION, OUTPUTS, GUIDE, TECHNIQUE, WHEN, REQUIRED, EFFECTIVITIES, ACTIONS, ACCEPT, ALLOW, DENY];
+const STEP: &[FormField] = &[
+    NAME,
+    DESCRIPTION,
+    OUTPUTS,
+    GUIDE,
+    TECHNIQUE,
+    WHEN,
+    REQUIRED,
+    EFFECTIVITIES,
+    ACTIONS,
+    ACCEPT,
+    ALLOW,
+    DENY,
+    GUARDS,
+    RESULTS,
+];
 
 pub(super) const KINDS: &[NodeForm] = &[
     form("step", "Step", "Work that the agent does and reports.", STEP)
@@ -73,6 +89,8 @@ pub(super) const KINDS: &[NodeForm] = &[
             ACCEPT,
             ALLOW,
             DENY,
+            GUARDS,
+            RESULTS,
         ],
     )
     .without_position(DefaultPosition::Nowhere),
