@@ -12,19 +12,19 @@ const HOST: &str = "claude-code";
 struct Elsewhere {
     address: String,
     password: Option<String>,
-    _server: Option<Server>,
+    server: Option<Server>,
 }
 
 impl Elsewhere {
     /// Returns a file beside the project, and a database if this machine has a server.
     fn all(project: &Project) -> Vec<Elsewhere> {
         let file = project.beside("runs-of-a-team.db").to_string_lossy().into_owned();
-        let mut all = vec![Elsewhere { address: file, password: None, _server: None }];
+        let mut all = vec![Elsewhere { address: file, password: None, server: None }];
         if let Some(mut server) = Server::start() {
             server.sql("CREATE ROLE bob LOGIN SUPERUSER PASSWORD 'xyzzy'");
             server.reset(&[], "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n");
             let address = format!("postgres://bob@127.0.0.1:{}/postgres", server.port());
-            all.push(Elsewhere { address, password: Some("xyzzy".to_owned()), _server: Some(server) });
+            all.push(Elsewhere { address, password: Some("xyzzy".to_owned()), server: Some(server) });
         }
         all
     }
@@ -71,6 +71,25 @@ fn a_run_of_another_store_binds_its_agent_until_it_is_over() {
         assert_eq!(ask("Next", next)["state"], "ended");
         assert!(edits("afterwards.txt").is_allowed());
     }
+}
+
+/// A host waits for the hook at each call of the agent, those included that only look around.
+#[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn a_store_that_does_not_answer_is_given_up_after_some_seconds() {
+    let project = Project::on_branch();
+    project.write(".flow/workflows/steps.json", STEPS);
+    let store = Elsewhere::all(&project).into_iter().find(|store| store.password.is_some());
+    let Some(mut store) = store else { return };
+    begun(&project, &store);
+    let port = store.address.rsplit([':', '/']).nth(1).expect("a port").parse::<u16>().expect("a port");
+    drop(store.server.take());
+    // Connections are taken up, and nothing is ever said.
+    let _silent = std::net::TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
+    let call = project.edits(HOST, "meanwhile.txt").to_string();
+    let answer = project.hook_with(HOST, "PreToolUse", call.as_bytes(), &store.secret());
+    assert!(answer.is_denied() && answer.stdout.contains("did not answer within 5 seconds"), "{answer:?}");
+    assert!(project.shell(HOST, "ls").is_allowed());
 }
 
 /// Whoever can write the project could note the address of any server, which would be asked with the user's password.

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use portolan_core::graph::Workflow;
 use portolan_core::run::{Bypass, Run};
@@ -11,6 +12,7 @@ use portolan_gates::guards::{self, FlowContext};
 use portolan_gates::plugins::{DeclaredGuard, RuleSet};
 use portolan_gates::shell;
 use portolan_gates::{Decision, Intent, Judgement, Tool, permit};
+use tokio::time::timeout;
 
 use super::super::hold::HeldRun;
 use super::super::other_stores::Reader;
@@ -76,6 +78,9 @@ impl DecidingRun {
         }
     }
 }
+
+/// How long a call waits for another store. The agent's host waits as long at each of its calls.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The maximum number of runs that are read for one call.
 const MAX_BOUND: usize = 32;
@@ -158,11 +163,13 @@ impl Flow<'_> {
     async fn bound(&self, run: &BoundRun) -> Result<Option<(RunAddress, Arc<HeldRun>)>, ServiceError> {
         let Some(address) = run.address() else { return Ok(None) };
         let reader = self.service.of_bound(run).map_err(|error| unreadable(&error, &address))?;
-        let held = match &address {
-            Address::Stored(id) => reader.glance(id).await,
-            Address::State(_) | Address::Task(_) => reader.peek(&address).await.map(Arc::new),
+        let held = async {
+            match &address {
+                Address::Stored(id) => reader.glance(id).await,
+                Address::State(_) | Address::Task(_) => reader.peek(&address).await.map(Arc::new),
+            }
         };
-        match held {
+        match in_time(&reader, held).await {
             Ok(held) => Ok(Some(((address, reader.is_other()), held))),
             Err(error) if matches!(error.code, "task_not_found" | "no_workflow") => Ok(None),
             Err(error) => Err(unreadable(&error, &address)),
@@ -175,9 +182,24 @@ impl Flow<'_> {
             Some(store) => self.service.at_store(&store)?,
             None => Reader::Own(self.service),
         };
-        let found = reader.flow().active_run().await?;
+        let found = in_time(&reader, reader.flow().active_run()).await?;
         Ok(found.map(|(active, held)| Noted { active, held, is_elsewhere: reader.is_other() }))
     }
+}
+
+/// Waits for what is read from a store. Another one than that of the service may be on a machine that does not answer.
+async fn in_time<T>(
+    reader: &Reader<'_>,
+    read: impl Future<Output = Result<T, ServiceError>>,
+) -> Result<T, ServiceError> {
+    if !reader.is_other() {
+        return read.await;
+    }
+    timeout(PATIENCE, read).await.unwrap_or_else(|_late| {
+        let name = reader.store_name().unwrap_or_default();
+        let message = format!("the store `{name}` did not answer within {} seconds", PATIENCE.as_secs());
+        Err(ServiceError::failed("store_unavailable", message, "try again when it can be reached"))
+    })
 }
 
 /// Returns the judgement if there are too many runs to read. Calls that only read or that continue a run are allowed.
