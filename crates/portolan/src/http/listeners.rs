@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::header::{CONNECTION, RETRY_AFTER};
 use axum::http::{HeaderName, StatusCode};
+use axum::middleware::from_fn;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -21,7 +22,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 
-use super::Refusal;
+use super::{Refusal, unread};
 
 /// How long the head of a request may take to arrive, and how long a connection may be idle before it.
 const HEAD_PATIENCE: Duration = Duration::from_secs(75);
@@ -119,6 +120,7 @@ impl Listeners {
     /// # Errors
     /// A task of the server failed.
     pub(crate) async fn serve(self, app: Router, ending: watch::Receiver<bool>) -> io::Result<()> {
+        let app = app.layer(from_fn(unread::answered));
         let connections = Arc::new(GracefulShutdown::new());
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(self.head_patience);

@@ -9,6 +9,7 @@ pub(crate) mod project_path;
 mod refusal;
 pub(crate) mod tls;
 pub(crate) mod tokens;
+mod unread;
 
 pub(crate) use access::{Access, Holders, is_equal, random_token};
 pub(crate) use listeners::{Beside, Listeners, MOST_CONNECTIONS};

@@ -31,9 +31,6 @@ use crate::mcp::transport::values;
 
 /// How long the body of a request can take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
-/// The most bytes that are read of a refused request, and for how long.
-const UNREAD: usize = 256 << 10;
-const UNREAD_TIME: Duration = Duration::from_secs(1);
 /// The most sessions of a sender who has a name.
 const MOST_SESSIONS_OF_ONE: usize = MOST_SESSIONS / 10;
 /// How often the token of an open stream is checked.
@@ -52,7 +49,7 @@ pub(super) async fn admit(State(server): State<Arc<Server>>, mut request: Reques
     }
     match addressed.and_then(|()| identified(&server.access, &mut request)) {
         Ok(()) => next.run(request).await,
-        Err(refusal) => unread(refusal.into_response(), request).await,
+        Err(refusal) => refusal.into_response(),
     }
 }
 
@@ -84,7 +81,7 @@ pub(super) async fn limit(
     next: Next,
 ) -> Response {
     if !server.sessions.unbind(request.headers_mut(), &principal) {
-        return unread(unknown_session().into_response(), request).await;
+        return unknown_session().into_response();
     }
     let is_still = server.access.can_withdraw().then(|| still_admitted(&server, &request));
     let mut response = match *request.method() {
@@ -152,10 +149,7 @@ fn says(headers: &HeaderMap, name: &'static str, value: &str) -> bool {
 
 async fn limited(server: &Server, request: Request, principal: &Principal) -> Result<(Request, Permits), Response> {
     let pending = Pending::of(request.headers());
-    let permits = match permitted(server, principal, pending).await {
-        Ok(permits) => permits,
-        Err(refusal) => return Err(unread(later(refusal), request).await),
-    };
+    let permits = permitted(server, principal, pending).await.map_err(later)?;
     let (parts, body) = request.into_parts();
     let read = timeout(BODY_TIME, to_bytes(body, server.bounds.line)).await;
     let body = read.map_err(|_late| late().into_response())?.map_err(|_long| too_large(server).into_response())?;
@@ -206,13 +200,6 @@ fn room_for_session(server: &Server, principal: &Principal) -> Result<(), Refusa
         }
     }
     Ok(())
-}
-
-/// Returns the response to a request whose body nobody needs, after reading it. If a connection is closed while data
-/// arrives, the system discards the response that the client has not read yet.
-async fn unread(response: Response, request: Request) -> Response {
-    let _read = timeout(UNREAD_TIME, to_bytes(request.into_body(), UNREAD)).await;
-    response
 }
 
 /// Returns the refusal of a server that is about to end.
