@@ -17,6 +17,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from programs import ClaudeCode, version_of  # noqa: E402
 
 CASES = Path(__file__).resolve().parents[3] / "portolan-gates/tests/cases/guards"
 MOST_SECONDS = 10
+# The projects that a thread has made.
+MADE = threading.local()
 # What agents may write below `.portolan`, and what hooks of git write there for themselves.
 OPEN = {"issues", "specs", "reviews"}
 WRITTEN_BY_HOOKS = ("flow-events", "runs.db", "typecheck", "sessions", "hooks", "watched", ".lock")
@@ -157,29 +160,42 @@ def meant(text, folder):
     return text
 
 
+def restored(portolan, copied):
+    """A project as `made` made it. Each thread has places of its own, since the installed hooks name their place."""
+    made_before = MADE.__dict__.setdefault("projects", {})
+    if copied in made_before:
+        folder, there = made_before[copied]
+        shutil.rmtree(folder, ignore_errors=True)
+        run(["cp", "-a", f"{folder}.kept", str(folder)], ROOM, os.environ)
+    else:
+        folder = Path(tempfile.mkdtemp(dir=ROOM)).resolve()
+        there = made(folder, portolan, copied=copied)
+        made_before[copied] = folder, there
+        run(["cp", "-a", str(folder), f"{folder}.kept"], ROOM, os.environ)
+    return folder, *there
+
+
 def changes(portolan, text, in_sandbox):
     """What a command changes of what holds the gates."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True, dir=ROOM) as folder:
-        folder = Path(folder).resolve()
-        named = "portolan" in text.replace(".portolan", "").replace("share/portolan", "") or "/opt" in text
-        project, home, program, environment = made(folder, portolan, copied=named)
-        text = meant(text, folder)
-        before = state(project, home)
-        shell = ["bash", "-c", ': > ../ran; exec bash -c "$0"', text]
-        if in_sandbox:
-            shell = [str(program), "sandbox", "--", *shell]
-        try:
-            run([*outside(folder, portolan), *shell], project, environment, timeout=MOST_SECONDS)
-        except subprocess.TimeoutExpired:
-            pass
-        # Whoever closes the folders around takes nothing away: nothing works there then, git neither.
-        for around in [folder, project, home]:
-            if around.is_dir():
-                around.chmod(0o755)
-        after = state(project, home)
-        run(["chmod", "-R", "u+rwX", str(folder)], ROOM, environment)
-        assert (folder / "ran").exists(), f"this did not run at all: {text}"
-        return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+    named = "portolan" in text.replace(".portolan", "").replace("share/portolan", "") or "/opt" in text
+    folder, project, home, program, environment = restored(portolan, named)
+    text = meant(text, folder)
+    before = state(project, home)
+    shell = ["bash", "-c", ': > ../ran; exec bash -c "$0"', text]
+    if in_sandbox:
+        shell = [str(program), "sandbox", "--", *shell]
+    try:
+        run([*outside(folder, portolan), *shell], project, environment, timeout=MOST_SECONDS)
+    except subprocess.TimeoutExpired:
+        pass
+    # Whoever closes the folders around takes nothing away: nothing works there then, git neither.
+    for around in [folder, project, home]:
+        if around.is_dir():
+            around.chmod(0o755)
+    after = state(project, home)
+    run(["chmod", "-R", "u+rwX", str(folder)], ROOM, environment)
+    assert (folder / "ran").exists(), f"this did not run at all: {text}"
+    return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
 
 
 def evasions(portolan):
