@@ -410,7 +410,15 @@ fn sample(field: &FormField) -> Value {
         FieldKind::Boolean => json!(true),
         FieldKind::List => json!(["a"]),
         FieldKind::Text | FieldKind::Long | FieldKind::Expression => json!("a"),
-        FieldKind::Json => json!([]),
+        FieldKind::Json if field.columns.is_empty() => json!([]),
+        FieldKind::Json => {
+            let mut row = json!({});
+            for column in field.columns {
+                let parts = column.path.split('.');
+                *parts.fold(&mut row, |at, part| &mut at[part]) = json!("a");
+            }
+            json!([row])
+        }
     }
 }
 

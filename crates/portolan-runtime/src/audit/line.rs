@@ -136,18 +136,15 @@ impl Link {
         // Only numbers are before it.
         let id_at = text.find(EMPTY_ID).expect("it was written") + EMPTY_ID.len() - 1;
         text.insert_str(id_at, &written.id);
-        Line {
-            seq: written.seq,
-            id: written.id,
-            kind: written.r#type,
-            at,
-            phase: written.phase,
-            task: written.task_id,
-            run: written.run_id,
-            data: written.data,
-            prev: written.prev,
-            text,
-        }
+        written.line(at, text)
+    }
+}
+
+impl LineFields {
+    /// Returns the line with this text.
+    fn line(self, at: Timestamp, text: String) -> Line {
+        let LineFields { seq, id, r#type: kind, phase, task_id: task, run_id: run, data, prev, .. } = self;
+        Line { seq, id, kind, at, phase, task, run, data, prev, text }
     }
 }
 
@@ -166,18 +163,7 @@ impl Line {
         let text = std::str::from_utf8(bytes).ok()?;
         let written: LineFields = serde_json::from_str(text).ok()?;
         let at = Timestamp(DateTime::parse_from_rfc3339(&written.at).ok()?.timestamp_millis());
-        Some(Line {
-            seq: written.seq,
-            id: written.id,
-            kind: written.r#type,
-            at,
-            phase: written.phase,
-            task: written.task_id,
-            run: written.run_id,
-            data: written.data,
-            prev: written.prev,
-            text: text.to_owned(),
-        })
+        Some(written.line(at, text.to_owned()))
     }
 
     /// Checks whether the text is what [`Log::append`](super::Log::append) writes for its content, and whether the ID

@@ -51,49 +51,34 @@ const ACCEPT: FormField = field("accept", "Checks", FieldKind::Json, "What must 
 const ALLOW: FormField = field("allow", "Tools allowed", FieldKind::List, "The only tools allowed in this step.");
 const DENY: FormField = field("deny", "Tools denied", FieldKind::List, "Tools not allowed in this step.");
 
-const STEP: &[FormField] = &[
-    NAME,
-    DESCRIPTION,
-    OUTPUTS,
-    GUIDE,
-    TECHNIQUE,
-    WHEN,
-    REQUIRED,
-    EFFECTIVITIES,
-    ACTIONS,
-    ACCEPT,
-    ALLOW,
-    DENY,
-    GUARDS,
-    RESULTS,
-];
+const fn step(technique: FormField) -> [FormField; 14] {
+    [
+        NAME,
+        DESCRIPTION,
+        OUTPUTS,
+        GUIDE,
+        technique,
+        WHEN,
+        REQUIRED,
+        EFFECTIVITIES,
+        ACTIONS,
+        ACCEPT,
+        ALLOW,
+        DENY,
+        GUARDS,
+        RESULTS,
+    ]
+}
+
+const STEP: &[FormField] = &step(TECHNIQUE);
+const TECHNIQUE_STEP: &[FormField] = &step(TECHNIQUE.required());
 
 pub(super) const KINDS: &[NodeForm] = &[
     form("step", "Step", "Work that the agent does and reports.", STEP)
         .without_position(DefaultPosition::Nowhere)
         .unsaid(|node| matches!(node.kind, Kind::Work { .. })),
-    form(
-        "technique",
-        "Technique",
-        "A step that follows a technique.",
-        &[
-            NAME,
-            DESCRIPTION,
-            OUTPUTS,
-            GUIDE,
-            TECHNIQUE.required(),
-            WHEN,
-            REQUIRED,
-            EFFECTIVITIES,
-            ACTIONS,
-            ACCEPT,
-            ALLOW,
-            DENY,
-            GUARDS,
-            RESULTS,
-        ],
-    )
-    .without_position(DefaultPosition::Nowhere),
+    form("technique", "Technique", "A step that follows a technique.", TECHNIQUE_STEP)
+        .without_position(DefaultPosition::Nowhere),
     form("action", "Action", "A step whose purpose is its actions.", STEP).without_position(DefaultPosition::Nowhere),
     form(
         "checkpoint",
