@@ -16,7 +16,7 @@ const SHIM: &str = include_str!("shim.c");
 const MARKERS: [&str; 7] =
     ["CLAUDECODE", "CODEX_SANDBOX", "CODEX_THREAD_ID", "COPILOT_CLI", "CURSOR_AGENT", "GEMINI_CLI", "OPENCODE"];
 /// How many moments of a command are tried where there are more, unless all of them are wanted.
-const MOST: usize = 12;
+const MOST: usize = 20;
 
 /// The library that kills, compiled once; nothing where it cannot be had.
 fn shim() -> Option<&'static Path> {

@@ -50,39 +50,14 @@ const ACCEPT: FormField = field(
 const ALLOW: FormField = field("allow", "Tools allowed", FieldKind::List, "The only tools allowed in this step.");
 const DENY: FormField = field("deny", "Tools denied", FieldKind::List, "Tools not allowed in this step.");
 
-// The fields that change most often come first.
-const WORK: &[FormField] = &[
-    NAME,
-    INSTRUCTIONS,
-    AGENT,
-    ACCEPT,
-    RETRIES,
-    OUTPUTS,
-    DESCRIPTION,
-    STAGE,
-    FILES,
-    ALLOW,
-    DENY,
-    GUARDS,
-    RESULTS,
-    EMOJI,
-];
-const JUDGING: &[FormField] = &[
-    NAME,
-    RETRIES,
-    ACCEPT,
-    INSTRUCTIONS,
-    AGENT,
-    OUTPUTS,
-    DESCRIPTION,
-    STAGE,
-    FILES,
-    ALLOW,
-    DENY,
-    GUARDS,
-    RESULTS,
-    EMOJI,
-];
+/// Returns the fields of work. Those that change most often come first.
+const fn work(first: [FormField; 5]) -> [FormField; 14] {
+    let [a, b, c, d, e] = first;
+    [a, b, c, d, e, OUTPUTS, DESCRIPTION, STAGE, FILES, ALLOW, DENY, GUARDS, RESULTS, EMOJI]
+}
+
+const WORK: &[FormField] = &work([NAME, INSTRUCTIONS, AGENT, ACCEPT, RETRIES]);
+const JUDGING: &[FormField] = &work([NAME, RETRIES, ACCEPT, INSTRUCTIONS, AGENT]);
 
 const KINDS: &[NodeForm] = &[
     form("task", "Task", "Work that an agent does.", WORK).with_outcomes().with_labels(),

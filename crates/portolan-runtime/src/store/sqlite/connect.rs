@@ -67,7 +67,7 @@ impl Link {
     /// Returns a number that changes with every commit of another connection, also to another file at the same path.
     pub(super) fn version(&mut self) -> Result<u64, StoreError> {
         let of_file = self.with(Absent::Leave, |db| read::version(db.map(|db| &*db)))?;
-        Ok(self.in_all(of_file))
+        Ok(self.across_files(of_file))
     }
 
     /// Returns [`version`](Self::version) if the file is open and no other process has to be waited for.
@@ -76,11 +76,11 @@ impl Link {
         db.busy_timeout(Duration::ZERO).ok()?;
         let of_file = read::version(Some(db)).ok();
         db.busy_timeout(self.place.patience).ok()?;
-        of_file.map(|of_file| self.in_all(of_file))
+        of_file.map(|of_file| self.across_files(of_file))
     }
 
-    /// Returns a number for a counter of the present connection, which begins anew with each: SQLite counts in 32 bits.
-    fn in_all(&self, of_file: u64) -> u64 {
+    /// Makes the counter of the present connection, which has 32 bits and begins anew with each, differ from earlier ones.
+    fn across_files(&self, of_file: u64) -> u64 {
         (self.opened << 32) + of_file
     }
 

@@ -165,13 +165,13 @@ impl Store for SqliteStore {
     }
 
     fn version(&self) -> Reply<'_, Option<u64>> {
-        // The thread that reads would be woken for every call that a gate judges.
-        let at_once = self.version_link.try_lock().ok().and_then(|mut link| link.version_at_once());
-        let link = Arc::clone(&self.version_link);
         Box::pin(async move {
+            // The thread that reads would be woken for every call that a gate judges.
+            let at_once = self.version_link.try_lock().ok().and_then(|mut link| link.version_at_once());
             if at_once.is_some() {
                 return Ok(at_once);
             }
+            let link = Arc::clone(&self.version_link);
             self.beside(move || link.lock().unwrap_or_else(PoisonError::into_inner).version()).await.map(Some)
         })
     }
