@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::fault::{self, Trouble};
@@ -171,6 +172,9 @@ fn open(place: &Place, absent: Absent) -> Result<Connection, Trouble> {
     // another process is creating is not seen half-made.
     let version = version(&*db.transaction()?)?;
     db.execute_batch(SETTINGS)?;
+    // With it a plan does not depend on what a statement is given. Without it SQLite makes the plan of a query beside a
+    // partial index anew for each call.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     #[cfg(test)]
     limit(&db, place)?;
     enter_wal(&db)?;

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use expect_test::expect;
+use rusqlite::StatementStatus;
 use tempfile::TempDir;
 
 use portolan_core::run::{Change, FramePath, Opening};
 
+use super::connect::Absent;
 use super::*;
 use crate::store::contract::{self, sample::Sample};
 
@@ -433,6 +435,21 @@ fn lists_are_read_from_an_index() {
     let [all, open] = [false, true].map(|open_only| plan(ListFilter { open_only, limit: 1 }));
     assert!(all.contains("USING INDEX positions_by_time") && !all.contains("TEMP B-TREE"), "{all}");
     assert!(open.contains("USING INDEX open_positions_by_time") && !open.contains("TEMP B-TREE"), "{open}");
+}
+
+#[test]
+fn a_statement_is_planned_once_whatever_it_is_given() {
+    let home = Home::new();
+    let id = create(&home.store(), &Sample::opened("mend"));
+    let place = Arc::new(Place::new(home.path()));
+    let plans = Link::to(&place).with(Absent::Leave, |db| {
+        let db = db.expect("it was created");
+        for _ in 0..3 {
+            db.prepare_cached(write::KNOWN)?.query_one([id.as_str()], |_| Ok(()))?;
+        }
+        Ok(db.prepare_cached(write::KNOWN)?.get_status(StatementStatus::RePrepare))
+    });
+    assert_eq!(plans, Ok(0));
 }
 
 #[test]

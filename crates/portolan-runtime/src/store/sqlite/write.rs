@@ -216,11 +216,13 @@ struct ExistingRun {
     is_sealed: bool,
 }
 
+pub(super) const KNOWN: &str =
+    "SELECT number, seq, cover IS NOT NULL FROM runs JOIN positions ON run = number WHERE id = ?1";
+
 fn known(db: &Connection, id: &RunId) -> rusqlite::Result<Option<ExistingRun>> {
-    let sql = "SELECT number, seq, cover IS NOT NULL FROM runs JOIN positions ON run = number WHERE id = ?1";
     let known =
         |row: &rusqlite::Row<'_>| Ok(ExistingRun { number: row.get(0)?, seq: row.get(1)?, is_sealed: row.get(2)? });
-    db.prepare_cached(sql)?.query_one([id.as_str()], known).optional()
+    db.prepare_cached(KNOWN)?.query_one([id.as_str()], known).optional()
 }
 
 fn keep_definition(db: &Connection, digest: &Digest, text: &str) -> rusqlite::Result<()> {
