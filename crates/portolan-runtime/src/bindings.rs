@@ -58,6 +58,11 @@ pub enum BoundRun {
 }
 
 impl BoundRun {
+    /// Checks whether this is a stored run of this name.
+    pub fn is(&self, id: &RunId) -> bool {
+        matches!(self, BoundRun::Stored(run) | BoundRun::Elsewhere { run, .. } if run == id.as_str())
+    }
+
     /// Returns the address in its store, or `None` if the stored name is malformed.
     pub(crate) fn address(&self) -> Option<Address> {
         match self {

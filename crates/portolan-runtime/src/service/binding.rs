@@ -10,6 +10,7 @@ use crate::bindings::{self, BoundRun};
 use crate::carrier::Address;
 use crate::error::ServiceError;
 use crate::process::lineage::Process;
+use crate::store::RunId;
 
 impl Service {
     /// Binds a run to the agents of the hosts from which this process descends.
@@ -18,9 +19,7 @@ impl Service {
     /// The binding cannot be written, so that the steps would not be enforced.
     pub(super) fn bind(&self, held: &HeldRun, caller: &Caller) -> Result<(), ServiceError> {
         let Some(run) = self.bound(held).filter(|_| works(caller) && !held.run.is_over()) else { return Ok(()) };
-        if let BoundRun::Elsewhere { store, .. } = &run {
-            self.note_store(store)?;
-        }
+        self.note_store_of(&run)?;
         bindings::bind(self.project(), &run, self.binding_processes(), &self.bindings).map_err(|error| {
             let message = format!("the binding of the run cannot be written: {error}");
             ServiceError::failed("not_bound", message, "make sure that `.portolan` of the project is writable")
@@ -48,13 +47,35 @@ impl Service {
             return None;
         }
         match &held.carrier {
-            Carrier::Stored(id) => {
-                let (store, run) = (self.store_name()?, id.to_string());
-                let is_usual = store == usual_store(self.project());
-                Some(if is_usual { BoundRun::Stored(run) } else { BoundRun::Elsewhere { store, run } })
-            }
+            Carrier::Stored(id) => self.store_name().map(|_found_by_others| self.stored(id)),
             Carrier::Task { file, .. } => Some(BoundRun::Task(file.path().to_string_lossy().into_owned())),
             Carrier::Token { .. } => None,
+        }
+    }
+
+    /// Returns the name of a run in the store of this service, for a session that works at it.
+    pub fn stored(&self, id: &RunId) -> BoundRun {
+        let run = id.to_string();
+        match self.other_store() {
+            Some(store) => BoundRun::Elsewhere { store, run },
+            None => BoundRun::Stored(run),
+        }
+    }
+
+    /// Does the same for a session whose hooks are other processes. Records that this user works in the store, so that
+    /// they may ask it.
+    ///
+    /// # Errors
+    /// It cannot be recorded.
+    pub fn stored_for_hooks(&self, id: &RunId) -> Result<BoundRun, ServiceError> {
+        let run = self.stored(id);
+        self.note_store_of(&run).map(|()| run)
+    }
+
+    fn note_store_of(&self, run: &BoundRun) -> Result<(), ServiceError> {
+        match run {
+            BoundRun::Elsewhere { store, .. } => self.note_store(store),
+            BoundRun::Stored(_) | BoundRun::Task(_) => Ok(()),
         }
     }
 

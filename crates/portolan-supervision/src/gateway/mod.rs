@@ -173,7 +173,7 @@ impl Gateway {
             service.history(&Address::Stored(run.clone())).await?;
         }
         let keeper = Gatekeeper::of(Some(service.project().to_owned()), HOST, None, service.project())
-            .attached_to(run.as_ref().map(ToString::to_string))
+            .attached_to(run.as_ref().map(|run| service.stored(run)))
             .with_clock(service.clock().clone())
             .with_service(Arc::clone(&service));
         let (pins, kept) = (ToolPins::of(&service)?, KeptCalls::of(&service)?);

@@ -60,7 +60,6 @@ use portolan_runtime::digest::Digest;
 use portolan_runtime::error::ServiceError;
 use portolan_runtime::gates::own_server;
 use portolan_runtime::service::{Gate, Options, Service, is_use, is_used};
-use portolan_runtime::store::RunId;
 use portolan_runtime::{inspection, rules};
 use tokio::runtime::Handle;
 
@@ -77,7 +76,7 @@ pub(crate) use record::Record as CallRecord;
 pub use standing::{HookCheck, State, pinned, stands};
 pub use time_limit::{NotInTime, within};
 
-/// The variable with which a host attaches its sessions to a run.
+/// The variable with which a host attaches its sessions to a run of the project's usual store.
 pub const RUN: &str = "PORTOLAN_RUN";
 /// The variable with which a host names the project of its sessions.
 pub const PROJECT: &str = "PORTOLAN_PROJECT";
@@ -90,7 +89,7 @@ pub struct Gatekeeper {
     host: String,
     session: Option<String>,
     /// The run that the host attaches the session to.
-    attached: Option<String>,
+    attached: Option<BoundRun>,
     guards: Vec<Arc<dyn Guard>>,
     clock: Clock,
     /// The hook of git that asks.
@@ -122,8 +121,8 @@ impl Gatekeeper {
 
     /// Attaches the session to a run.
     #[must_use]
-    pub fn attached_to(self, run: Option<String>) -> Gatekeeper {
-        Gatekeeper { attached: run.filter(|run| !run.is_empty()), ..self }
+    pub fn attached_to(self, run: Option<BoundRun>) -> Gatekeeper {
+        Gatekeeper { attached: run, ..self }
     }
 
     /// Sets the clock.
@@ -286,7 +285,7 @@ impl Gatekeeper {
     ///
     /// # Errors
     /// There is no project or no session, or the session cannot be stored.
-    pub fn attach(&self, run: &RunId) -> Result<(), ServiceError> {
+    pub fn attach(&self, run: &BoundRun) -> Result<(), ServiceError> {
         let unwritable = || {
             let help = "run it in a writable project, and name the session";
             ServiceError::failed("not_attached", "the session cannot be attached", help)
@@ -340,7 +339,7 @@ impl Gatekeeper {
             session.kept.bound.extend(bound);
             bound = session.kept.bound.iter().cloned().collect();
         }
-        let attached = session.as_ref().and_then(Session::run);
+        let attached = session.as_ref().and_then(Session::attached).or(self.attached.as_ref());
         let gate = self.gate(attached, &bound, intent)?;
         for run in &gate.over {
             self.project().inspect(|project| bindings::release(project, run));
@@ -350,21 +349,25 @@ impl Gatekeeper {
     }
 
     /// Returns the state of the task and of these runs. The store is not opened if there is none.
-    fn gate(&self, attached: Option<&str>, bound: &[BoundRun], intent: Option<&Intent>) -> Result<Gate, ServiceError> {
+    fn gate(
+        &self,
+        attached: Option<&BoundRun>,
+        bound: &[BoundRun],
+        intent: Option<&Intent>,
+    ) -> Result<Gate, ServiceError> {
         let Some(project) = &self.project else { return Ok(Gate::default()) };
-        let attached = attached.or(self.attached.as_deref()).map(run_of).transpose()?;
         if attached.is_none() && bound.is_empty() && !project.join(".portolan/flow.json").exists() {
             return Ok(Gate::default());
         }
         let mut gate = match &self.service {
-            Some(service) => Handle::current().block_on(service.flow().gate_bound(attached.as_ref(), bound, intent))?,
+            Some(service) => Handle::current().block_on(service.flow().gate_bound(attached, bound, intent))?,
             None => {
                 let service = Service::new(Options { clock: self.clock.clone(), ..Options::of(project) })?;
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
                 let runtime = runtime.map_err(|error| {
                     ServiceError::failed("no_runtime", format!("no thread is available: {error}"), "try again")
                 })?;
-                runtime.block_on(service.flow().gate_bound(attached.as_ref(), bound, intent))?
+                runtime.block_on(service.flow().gate_bound(attached, bound, intent))?
             }
         };
         let task = gate.flow.as_ref().map(|flow| flow.task.clone());
@@ -452,13 +455,6 @@ impl Gatekeeper {
 /// Returns the digest of a call's input.
 fn digest(intent: &Intent, input: &str) -> Digest {
     Digest::of(format!("{}\n{}\n{input}", intent.name, intent.folder))
-}
-
-fn run_of(run: &str) -> Result<RunId, ServiceError> {
-    RunId::parse(run).ok_or_else(|| {
-        let message = format!("`{}` is not a valid run id", portolan_core::diagnostic::clip(run));
-        ServiceError::refused("bad_id", message, format!("attach the session to a stored run, or unset `{RUN}`"))
-    })
 }
 
 /// Adapts the judgement of a step that denies edits to a call that writes a file by another way.

@@ -10,7 +10,7 @@ use portolan_runtime::error::ServiceError;
 use portolan_runtime::service::Gate;
 
 use super::files::ProjectDeclarations;
-use super::{Answerable, Gatekeeper, Record, digest, run_of};
+use super::{Answerable, Gatekeeper, Record, digest};
 
 /// A judgement that is not on record yet.
 pub(crate) struct QuickJudgement {
@@ -43,14 +43,13 @@ impl Gatekeeper {
     async fn gate_at_once(&self, intent: &Intent) -> Option<Gate> {
         let (files, service) = (self.files.as_ref()?, self.service.as_ref()?);
         let bound = files.bound_at_once()?;
-        let attached = self.attached.as_deref().map(run_of).transpose().ok()?;
         if self.project()?.join(".portolan/flow.json").exists() {
             return None;
         }
-        if attached.is_none() && bound.is_empty() {
+        if self.attached.is_none() && bound.is_empty() {
             return Some(Gate::default());
         }
-        let gate = service.flow().gate_bound(attached.as_ref(), &bound, Some(intent)).await.ok()?;
+        let gate = service.flow().gate_bound(self.attached.as_ref(), &bound, Some(intent)).await.ok()?;
         (gate.flow.is_none() && gate.over.is_empty()).then_some(gate)
     }
 
@@ -61,8 +60,7 @@ impl Gatekeeper {
             Some(bound) => bound,
             None => files.bound(|| service.binding_processes().to_vec()),
         };
-        let Ok(attached) = self.attached.as_deref().map(run_of).transpose() else { return true };
-        match service.flow().gate_bound(attached.as_ref(), &bound, Some(intent)).await {
+        match service.flow().gate_bound(self.attached.as_ref(), &bound, Some(intent)).await {
             Ok(gate) => gate.permitted.is_empty() && (gate.granted || !self.denies),
             Err(_unreadable) => true,
         }

@@ -13,7 +13,6 @@ use portolan_runtime::bindings::BoundRun;
 use portolan_runtime::digest::Digest;
 use portolan_runtime::disk::{self, Fresh};
 use portolan_runtime::project_folder;
-use portolan_runtime::store::RunId;
 use serde::{Deserialize, Serialize};
 
 use super::Answerable;
@@ -42,7 +41,8 @@ pub(super) struct Session {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct SessionFile {
-    run: Option<String>,
+    /// The run at which the session works.
+    attached: Option<BoundRun>,
     /// The runs that bind the session, until they are over.
     pub(super) bound: BTreeSet<BoundRun>,
     answers: VecDeque<AnsweredCall>,
@@ -129,12 +129,12 @@ impl Session {
     }
 
     /// Returns the run that the session is attached to.
-    pub(super) fn run(&self) -> Option<&str> {
-        self.kept.run.as_deref()
+    pub(super) fn attached(&self) -> Option<&BoundRun> {
+        self.kept.attached.as_ref()
     }
 
-    pub(super) fn attach(&mut self, run: &RunId) {
-        self.kept.run = Some(run.to_string());
+    pub(super) fn attach(&mut self, run: &BoundRun) {
+        self.kept.attached = Some(run.clone());
     }
 
     /// Returns the earlier answer to the same call. A call with the same ID and other arguments is another call.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use portolan_core::run::Actor;
 use portolan_gates::Decision;
+use portolan_runtime::bindings::BoundRun;
 use portolan_runtime::service::{Caller, Options, Request, Service};
 use portolan_supervision::hook::{Answerable, Gatekeeper, PROJECT, RUN, within};
 use portolan_supervision::people::remember_host;
@@ -114,7 +115,8 @@ fn refused(host: Host, event: &str, named: Option<PathBuf>, unreadable: &Unreada
 fn answered(host: Host, call: &Call, named: Option<PathBuf>) -> Answer {
     let folder = call.folder.as_deref().map_or_else(here, |folder| Path::new(folder).to_owned());
     let keeper = Gatekeeper::of(named, host.name(), call.session.as_deref(), &folder);
-    let keeper = keeper.attached_to(std::env::var(RUN).ok());
+    let run = std::env::var(RUN).ok().filter(|run| !run.is_empty());
+    let keeper = keeper.attached_to(run.map(BoundRun::Stored));
     let answer = match (call.stage, &call.intent) {
         (Stage::BeforeTool, Some(intent)) => with_situations(keeper.before_tool(intent, &call.input), &keeper),
         (Stage::AfterTool, Some(intent)) => keeper.after_tool(intent),

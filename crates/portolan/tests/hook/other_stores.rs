@@ -73,6 +73,32 @@ fn a_run_of_another_store_binds_its_agent_until_it_is_over() {
     }
 }
 
+/// Nothing binds the agents of this session: the run was begun by others.
+#[test]
+fn a_session_is_attached_to_a_run_of_another_store() {
+    let project = Project::on_branch();
+    project.write(".flow/workflows/steps.json", STEPS);
+    for (store, session) in Elsewhere::all(&project).iter().zip(["of-file", "of-server"]) {
+        let edits = |file: &str| {
+            let mut call = project.edits(HOST, file);
+            call["session_id"] = session.into();
+            project.hook_with(HOST, "PreToolUse", call.to_string().as_bytes(), &store.secret())
+        };
+        let run = begun(&project, store);
+        std::fs::remove_dir_all(project.path().join(".portolan/bindings")).expect("it is bound");
+        std::fs::remove_dir_all(project.beside("person/known-stores")).expect("it is noted");
+        assert!(edits("before.txt").is_allowed());
+        let attach = format!("flow attach {run} --session {session}");
+        let (done, text) = project.portolan_with(&attach, &store.secret());
+        assert!(!done && text.contains("no run"), "{text}");
+        assert!(edits("refused.txt").is_allowed());
+        let (done, text) = project.portolan_with(&attach, &store.named());
+        assert!(done, "{text}");
+        let answer = edits("attached.txt");
+        assert!(answer.is_denied() && answer.stdout.contains("at `look`"), "{answer:?}");
+    }
+}
+
 /// A host waits for the hook at each call of the agent, those included that only look around.
 #[test]
 #[cfg(any(target_os = "linux", target_os = "macos"))]

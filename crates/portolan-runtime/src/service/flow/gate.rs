@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use portolan_core::diagnostic::clip;
 use portolan_core::graph::Workflow;
 use portolan_core::run::{Bypass, Run};
 use portolan_gates::guards::{self, FlowContext};
@@ -102,14 +103,14 @@ impl Flow<'_> {
     /// # Errors
     /// The note of the task cannot be read, or a run is not stored. A call that only reads is allowed nevertheless, so
     /// that the fault can be found.
-    pub async fn gate(&self, attached: Option<&RunId>, intent: Option<&Intent>) -> Result<Gate, ServiceError> {
+    pub async fn gate(&self, attached: Option<&BoundRun>, intent: Option<&Intent>) -> Result<Gate, ServiceError> {
         self.gate_bound(attached, &[], intent).await
     }
 
     /// Does the same for an agent that other runs bind as well: each of them counts.
     pub async fn gate_bound(
         &self,
-        attached: Option<&RunId>,
+        attached: Option<&BoundRun>,
         bound: &[BoundRun],
         intent: Option<&Intent>,
     ) -> Result<Gate, ServiceError> {
@@ -121,7 +122,7 @@ impl Flow<'_> {
 
     async fn known(
         &self,
-        attached: Option<&RunId>,
+        attached: Option<&BoundRun>,
         bound: &[BoundRun],
         intent: Option<&Intent>,
     ) -> Result<Gate, ServiceError> {
@@ -130,15 +131,15 @@ impl Flow<'_> {
         let mut known = None;
         if let Some(Noted { active, held, is_elsewhere }) = self.noted_anywhere().await? {
             gate.task(&active, &held);
-            if attached.is_none_or(|attached| *attached == active.run) {
+            if attached.is_none_or(|attached| attached.is(&active.run)) {
                 gate.step((Address::Stored(active.run.clone()), is_elsewhere), &held, intent, &is_own);
             }
             known = Some(active.run);
         }
-        if let Some(run) = attached.filter(|run| known.as_ref() != Some(*run)) {
-            let held = self.service.glance(run).await.map_err(|error| self.explained(run, error))?;
-            gate.step((Address::Stored(run.clone()), false), &held, intent, &is_own);
-            known = Some(run.clone());
+        if let Some(run) = attached.filter(|run| !known.as_ref().is_some_and(|known| run.is(known))) {
+            let (address, held) = self.attached(run).await?;
+            gate.step(address, &held, intent, &is_own);
+            known = RunId::parse(held.name());
         }
         let mut open = 0;
         for run in bound {
@@ -159,21 +160,42 @@ impl Flow<'_> {
         Ok(gate)
     }
 
+    /// Returns the run at which a session works.
+    async fn attached(&self, run: &BoundRun) -> Result<(RunAddress, Arc<HeldRun>), ServiceError> {
+        let Some(address) = run.address() else {
+            let (BoundRun::Stored(name) | BoundRun::Task(name) | BoundRun::Elsewhere { run: name, .. }) = run;
+            let message = format!("`{}` is not a valid run id", clip(name));
+            let help = "attach the session to a stored run, or unset `PORTOLAN_RUN`";
+            return Err(ServiceError::refused("bad_id", message, help));
+        };
+        let found = self.read(run, &address).await;
+        found.map_err(|error| match &address {
+            Address::Stored(id) => self.explained(id, error),
+            Address::State(_) | Address::Task(_) => error,
+        })
+    }
+
     /// Returns a run that binds an agent. `None` if its task file is gone, so that it cannot bind.
     async fn bound(&self, run: &BoundRun) -> Result<Option<(RunAddress, Arc<HeldRun>)>, ServiceError> {
         let Some(address) = run.address() else { return Ok(None) };
-        let reader = self.service.of_bound(run).map_err(|error| unreadable(&error, &address))?;
-        let held = async {
-            match &address {
-                Address::Stored(id) => reader.glance(id).await,
-                Address::State(_) | Address::Task(_) => reader.peek(&address).await.map(Arc::new),
-            }
-        };
-        match in_time(&reader, held).await {
-            Ok(held) => Ok(Some(((address, reader.is_other()), held))),
+        match self.read(run, &address).await {
+            Ok(found) => Ok(Some(found)),
             Err(error) if matches!(error.code, "task_not_found" | "no_workflow") => Ok(None),
             Err(error) => Err(unreadable(&error, &address)),
         }
+    }
+
+    /// Reads a run in whatever store it is.
+    async fn read(&self, run: &BoundRun, address: &Address) -> Result<(RunAddress, Arc<HeldRun>), ServiceError> {
+        let reader = self.service.of_bound(run)?;
+        let held = async {
+            match address {
+                Address::Stored(id) => reader.glance(id).await,
+                Address::State(_) | Address::Task(_) => reader.peek(address).await.map(Arc::new),
+            }
+        };
+        let held = in_time(&reader, held).await?;
+        Ok(((address.clone(), reader.is_other()), held))
     }
 
     /// Returns the project's task, whatever store its run is in.

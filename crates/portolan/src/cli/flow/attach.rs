@@ -16,8 +16,8 @@ use super::super::{Common, Exit, block_on};
 #[derive(Args)]
 #[command(
     after_help = "An agent that starts or continues a run is held to its steps even without this. In addition, a \
-        session works on the project's task, or on the run that it is attached to. A host can also set \
-        `PORTOLAN_RUN` for its hooks."
+        session works on the project's task, or on the run that it is attached to, which may be in the store that \
+        `--store` names. A host can also set `PORTOLAN_RUN` for its hooks, to a run of `.portolan/runs.db`."
 )]
 pub(super) struct Attach {
     /// The run.
@@ -35,8 +35,9 @@ pub(super) fn run(args: &Attach, common: &Common) -> anyhow::Result<Exit> {
         ServiceError::refused("bad_id", message, "`portolan runs list` shows the runs")
     })?;
     let service = common.service_of_task()?;
-    block_on(async { service.flow().gate(Some(&run), None).await })??;
-    Gatekeeper::of(Some(project.clone()), "portolan", Some(&args.session), &project).attach(&run)?;
+    block_on(async { service.flow().gate(Some(&service.stored(&run)), None).await })??;
+    let named = service.stored_for_hooks(&run)?;
+    Gatekeeper::of(Some(project.clone()), "portolan", Some(&args.session), &project).attach(&named)?;
     if output.is_json() {
         output.json(&json!({ "session": args.session, "run": run.as_str() }))?;
     } else {
