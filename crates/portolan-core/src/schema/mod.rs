@@ -4,12 +4,13 @@
 //! are bounded, and a fault never quotes more than a few words of a value.
 
 mod cost;
+mod plain;
 mod sample;
 mod words;
 mod write_only;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
@@ -35,7 +36,18 @@ pub struct Schema(Arc<Inner>);
 
 struct Inner {
     value: Value,
-    validator: Validator,
+    /// That of a plain schema is built for the first value that is checked.
+    validator: OnceLock<Result<Validator, Vec<SchemaFault>>>,
+}
+
+impl Inner {
+    fn validator(&self) -> &Result<Validator, Vec<SchemaFault>> {
+        self.validator.get_or_init(|| {
+            let patterns = PatternOptions::fancy_regex().size_limit(MAX_PATTERN_BYTES).backtrack_limit(MAX_BACKTRACKS);
+            let options = jsonschema::options().offline().with_pattern_options(patterns);
+            options.build(&self.value).map_err(|error| vec![words::of_schema(&error)])
+        })
+    }
 }
 
 /// A fault of a value or of a schema.
@@ -102,21 +114,21 @@ impl Schema {
         if size > MAX_SCHEMA_NODES {
             return Err(fault("", &format!("has more than {MAX_SCHEMA_NODES} values")));
         }
-        let mut faults: Vec<SchemaFault> =
-            rules(value).iter_errors(value).take(MAX_FAULTS).map(|error| words::of_schema(&error)).collect();
-        // The metaschema of a draft has several parts, and each part reports the fault.
-        faults.dedup();
-        let faults = if faults.is_empty() { cost::references(value) } else { faults };
-        if !faults.is_empty() {
-            return Err(faults);
+        let inner = Inner { value: value.clone(), validator: OnceLock::new() };
+        if !plain::is_plain(value) {
+            let mut faults: Vec<SchemaFault> =
+                rules(value).iter_errors(value).take(MAX_FAULTS).map(|error| words::of_schema(&error)).collect();
+            // The metaschema of a draft has several parts, and each part reports the fault.
+            faults.dedup();
+            let faults = if faults.is_empty() { cost::references(value) } else { faults };
+            if !faults.is_empty() {
+                return Err(faults);
+            }
+            if let Err(faults) = inner.validator() {
+                return Err(faults.clone());
+            }
         }
-        let patterns = PatternOptions::fancy_regex().size_limit(MAX_PATTERN_BYTES).backtrack_limit(MAX_BACKTRACKS);
-        let validator = jsonschema::options()
-            .offline()
-            .with_pattern_options(patterns)
-            .build(value)
-            .map_err(|error| vec![words::of_schema(&error)])?;
-        Ok(Schema(Arc::new(Inner { value: value.clone(), validator })))
+        Ok(Schema(Arc::new(inner)))
     }
 
     /// Returns the schema as it was written.
@@ -134,14 +146,18 @@ impl Schema {
             return whole("takes too many steps to check against its schema".to_owned());
         };
         let to_fault = |error: &jsonschema::ValidationError<'_>| words::of_value(&self.0.value, error);
+        let validator = match self.0.validator() {
+            Ok(validator) => validator,
+            Err(faults) => return faults.clone(),
+        };
         if steps > MAX_THOROUGH_STEPS {
-            return self.0.validator.validate(value).err().iter().map(to_fault).collect();
+            return validator.validate(value).err().iter().map(to_fault).collect();
         }
-        if self.0.validator.is_valid(value) {
+        if validator.is_valid(value) {
             return Vec::new();
         }
         let mut faults: Vec<SchemaFault> =
-            self.0.validator.iter_errors(value).take(MAX_FAULTS).map(|error| to_fault(&error)).collect();
+            validator.iter_errors(value).take(MAX_FAULTS).map(|error| to_fault(&error)).collect();
         faults.sort_by(|a, b| a.path.cmp(&b.path));
         faults.dedup();
         faults
