@@ -7,6 +7,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use portolan_core::diagnostic::clip;
 use portolan_core::present::function_word;
 use portolan_runtime::drive::{ExecutionObserver, NodeEnd};
 use portolan_runtime::runner::{CheckOutput, Listener};
@@ -124,6 +125,11 @@ impl Progress {
         Progress { token: context.meta.get_progress_token(), call: call(context).cloned(), news: Arc::default() }
     }
 
+    /// Returns whether a call may become a task, which tells its progress by its status.
+    pub(super) fn may_be_of_task(context: &RequestContext<RoleServer>) -> bool {
+        call(context).is_some()
+    }
+
     /// Returns the notifications of a call that another request continues.
     pub(super) fn continued(&self, context: &RequestContext<RoleServer>) -> Progress {
         self.news.state().over = false;
@@ -144,8 +150,11 @@ impl Progress {
 
     /// Returns the listener of a server's request, whose progress is passed on as the server reports it.
     pub(super) fn of_server(&self) -> OnProgress {
-        let news = Arc::clone(&self.news);
+        let (news, call) = (Arc::clone(&self.news), self.call.clone());
         Arc::new(move |Reported { progress, total, message }| {
+            if let (Some(call), Some(message)) = (&call, &message) {
+                call.set(clip(message));
+            }
             news.add(|_| Notice::Step { count: progress, total, message });
         })
     }

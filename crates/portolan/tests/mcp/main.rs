@@ -14,6 +14,7 @@ mod gates;
 mod gateway;
 mod gateway_definitions;
 mod gateway_guards;
+mod gateway_long_calls;
 mod gateway_offers;
 mod gateway_questions;
 mod gateway_records;

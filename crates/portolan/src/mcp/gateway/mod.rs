@@ -7,6 +7,7 @@ mod waiting;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use portolan_core::diagnostic::clip;
 use portolan_gates::Decision;
@@ -30,6 +31,7 @@ use crate::mcp::ask::{self, AskResult, PendingQuestions, Question};
 use crate::mcp::face::result;
 use crate::mcp::graph::CLOSING;
 use crate::mcp::leading;
+use crate::mcp::long_calls::PATIENCE;
 use crate::mcp::progress::Progress;
 use crate::mcp::several::ServedTools;
 use crate::mcp::subscriptions::SubscriptionCounts;
@@ -311,6 +313,7 @@ impl Toolset for Server {
             .enable_prompts()
             .enable_prompts_list_changed()
             .enable_completions()
+            .enable_tasks()
             .build();
         capabilities.logging = Some(JsonObject::new());
         ServerConfig::new(capabilities)
@@ -381,6 +384,10 @@ impl Toolset for Server {
 
     fn scope(&self, _tool: &str) -> Scope {
         Scope::Run
+    }
+
+    fn patience(&self, _tool: &str) -> Option<Duration> {
+        Some(PATIENCE)
     }
 
     fn call(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Answer<'_> {

@@ -44,7 +44,7 @@ impl Server {
         let features = context.client_capabilities().map(|declared| ClientFeatures::of(&declared)).unwrap_or_default();
         let level = context.meta.get(LOG_LEVEL).and_then(|level| serde_json::from_value(level.clone()).ok());
         let level = level.or_else(|| context.extensions.get::<LogLevel>().copied());
-        let progress = match features.is_empty() && level.is_none() {
+        let progress = match features.is_empty() && level.is_none() && !Progress::may_be_of_task(context) {
             true => Progress::wanted(context),
             false => Some(Progress::of_call(context)),
         };

@@ -111,7 +111,7 @@ impl LongCalls {
         if let Some(task) = self.table.state(&id) {
             return Ok(task);
         }
-        self.recalled(toolset, &id, context).await.ok_or_else(|| unknown(text))
+        Ok(self.recalled(toolset, &id, context).await)
     }
 
     /// Gives a task what the client's user has answered.
@@ -155,32 +155,31 @@ impl LongCalls {
         id.ok_or_else(|| unknown(text))
     }
 
-    /// Returns what is known of a task of an earlier process. `None` if its run is unknown.
+    /// Returns what is known of a task of an earlier process.
     async fn recalled(
         &self,
         toolset: &Arc<dyn Toolset>,
         id: &TaskId,
         context: &RequestContext<RoleServer>,
-    ) -> Option<DetailedTask> {
-        let payload = match id.call() {
-            None => {
-                let message = "the server ended before the call was done, and its result is lost; make the call again";
-                TaskPayload::Failed { error: task::error_object(&ErrorData::internal_error(message, None)) }
-            }
+    ) -> DetailedTask {
+        let recalled = match id.call() {
+            None => None,
             Some(call) => match sender::may_call(context, &call.tool, toolset.scope(&call.tool)) {
-                Ok(()) => {
-                    TaskPayload::Completed { result: task::result_object(&toolset.recall(&call, context).await?) }
-                }
+                Ok(()) => toolset.recall(&call, context).await,
                 Err(refused) => match face::refused(&refused) {
-                    CallToolResponse::Complete(result) => {
-                        TaskPayload::Completed { result: task::result_object(&result) }
-                    }
-                    _ => return None,
+                    CallToolResponse::Complete(result) => Some(result),
+                    _ => None,
                 },
             },
         };
+        let lost = || {
+            let message = "the server ended before the call was done, and its result is lost; make the call again";
+            TaskPayload::Failed { error: task::error_object(&ErrorData::internal_error(message, None)) }
+        };
+        let payload =
+            recalled.map_or_else(lost, |result| TaskPayload::Completed { result: task::result_object(&result) });
         let task = Task::new(id.text(), TaskStatus::Working, id.created(), task::now());
-        Some(DetailedTask::new(task.with_ttl_ms(id::LIFETIME_MS), payload))
+        DetailedTask::new(task.with_ttl_ms(id::LIFETIME_MS), payload)
     }
 }
 

@@ -68,8 +68,12 @@ impl LastNews {
                 None => format!("checking: {}", output.check),
                 Some(line) => format!("{}: {line}", output.check),
             };
-            news.lock().line = Some(line);
+            news.set(line);
         })
+    }
+
+    pub(in crate::mcp) fn set(&self, line: String) {
+        self.lock().line = Some(line);
     }
 
     /// Returns whether the call has become a task, whose client is sent no progress.
