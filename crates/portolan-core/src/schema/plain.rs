@@ -40,7 +40,7 @@ fn is_type(value: &Value) -> bool {
     }
 }
 
-/// Checks whether no two values are the same. Lists are short: of a long one the metaschema finds it out faster.
+/// Checks whether no two values are the same. A long list is left to the metaschema, which does not compare all pairs.
 fn differ(values: &[Value]) -> bool {
     values.len() <= 64 && values.iter().enumerate().all(|(at, value)| !values[..at].contains(value))
 }
