@@ -203,8 +203,13 @@ async fn a_task_that_its_journal_does_not_lead_to_does_not_move() {
     // The place that is kept of it is another, and its journal is not.
     fs::write(&place, &honest).expect("put back");
     let store = rusqlite::Connection::open(&place).expect("a store");
-    let changed =
-        store.execute("UPDATE snapshots SET text = replace(text, '\"work\"', '\"ship\"')", []).expect("written");
+    let changed = store
+        .execute(
+            "UPDATE snapshots SET text = replace(text, '\"begin\"', '\"ship\"'),
+                 seq = (SELECT max(seq) FROM records WHERE records.run = snapshots.run)",
+            [],
+        )
+        .expect("written");
     assert_eq!(changed, 1);
     drop(store);
     assert_eq!(stand.state().await.phase, "ship");

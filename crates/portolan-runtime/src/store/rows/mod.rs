@@ -93,6 +93,8 @@ impl Row {
 impl NewRows {
     pub(super) fn of(new: &NewRun, sizes: &Sizes) -> NewRows {
         let (last, earlier) = new.records.split_last().expect("a run is created with its first record");
+        // Another run may have this handle. A new run is written whole.
+        sizes.forget(&new.id);
         NewRows {
             opening: json::write(&new.run.opening),
             cover: new.cover.as_ref().map(|cover: &Opening| json::write(cover)),

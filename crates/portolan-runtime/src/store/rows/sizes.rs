@@ -1,6 +1,6 @@
 //! Decides when a run is written whole. Writing it with each record would cost the square of its length for a run with
 //! much data. It is written when the records since the last time outweigh it, so a load reads at most about as much of
-//! the journal.
+//! the journal, or a few records of a small run.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,7 +27,7 @@ impl Sizes {
         let mut sizes = self.lock();
         let Some(size) = sizes.get_mut(id) else { return false };
         size.since = size.since.saturating_add(bytes);
-        size.since < size.whole
+        size.since < size.whole.max(SMALL)
     }
 
     /// Notes that the run was written whole.
@@ -51,3 +51,5 @@ impl Sizes {
 
 /// The maximum number of runs with known sizes.
 const MOST: usize = 4096;
+/// The size of records, in bytes, that are read faster than a run is written.
+const SMALL: usize = 2048;
