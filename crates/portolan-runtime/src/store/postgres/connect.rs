@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime, Timeouts};
+use deadpool_postgres::{
+    Hook, HookError, Manager, ManagerConfig, Object, Pool, QueueMode, RecyclingMethod, Runtime, Timeouts,
+};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
@@ -43,6 +45,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
+    include_str!("schema/5.sql"),
 ];
 /// Every migration makes them anew.
 const FUNCTIONS: &str = include_str!("functions.sql");
@@ -147,7 +150,8 @@ fn pool(address: &PostgresAddress, skew: &Arc<Skew>) -> Result<Pool, StoreError>
         })
     });
     let pool = Pool::builder(manager).max_size(MOST_CONNECTIONS).timeouts(patience).post_create(durable);
-    pool.runtime(Runtime::Tokio1).build().map_err(|error| StoreError::Failed {
+    // The connection that was used last has its plans and pages at hand.
+    pool.queue_mode(QueueMode::Lifo).runtime(Runtime::Tokio1).build().map_err(|error| StoreError::Failed {
         code: "store_unavailable",
         message: format!("the connections to `{address}` cannot be prepared ({error})"),
         help: "try again".to_owned(),

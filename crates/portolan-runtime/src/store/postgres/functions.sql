@@ -2,6 +2,7 @@
 -- another, each with a wait for the disk, so that the writers of all machines would wait for one another.
 DROP FUNCTION IF EXISTS create_run;
 DROP FUNCTION IF EXISTS append_records;
+DROP FUNCTION IF EXISTS append_record;
 DROP FUNCTION IF EXISTS append_shared;
 
 CREATE FUNCTION create_run(
@@ -30,57 +31,52 @@ BEGIN
     RETURN TRUE;
 END $$;
 
--- Appends records of any number of runs, each if its run is where its writer supposes, and returns for each what became
--- of it. Callers sort them by run, so that two calls lock runs in one order and do not wait for each other.
-CREATE FUNCTION append_records(
-    ids TEXT[], seqs BIGINT[], stamps BIGINT[], ats BIGINT[], statuses TEXT[], results TEXT[], steps TEXT[],
-    events TEXT[], changes TEXT[], snapshots TEXT[], sealed BOOLEAN[], fences BIGINT[], dues BIGINT[],
-    OUT outcomes TEXT[], OUT actuals BIGINT[]
+-- Appends a record if its run is where the writer supposes, and returns what became of it.
+CREATE FUNCTION append_record(
+    id TEXT, seq BIGINT, stamp BIGINT, at BIGINT, status TEXT, result TEXT, step TEXT, event TEXT, changes TEXT,
+    snapshot TEXT, sealed BOOLEAN, fence BIGINT, due BIGINT,
+    OUT outcome TEXT, OUT actual BIGINT
 ) LANGUAGE plpgsql AS $$
-#variable_conflict use_column
+#variable_conflict use_variable
 DECLARE
     number BIGINT;
     is_sealed BOOLEAN;
-    is_held BOOLEAN;
+    is_held BOOLEAN := TRUE;
     last BIGINT;
 BEGIN
-    FOR i IN 1 .. cardinality(ids) LOOP
-        actuals[i] := NULL;
-        SELECT r.number, r.cover IS NOT NULL INTO number, is_sealed FROM runs r WHERE r.id = ids[i];
-        IF NOT FOUND THEN
-            outcomes[i] := 'unknown';
-            CONTINUE;
-        ELSIF is_sealed <> sealed[i] THEN
-            outcomes[i] := CASE WHEN is_sealed THEN 'sealed' ELSE 'open' END;
-            CONTINUE;
+    SELECT r.number, r.cover IS NOT NULL INTO number, is_sealed FROM runs r WHERE r.id = id;
+    IF NOT FOUND THEN
+        outcome := 'unknown';
+        RETURN;
+    ELSIF is_sealed <> sealed THEN
+        outcome := CASE WHEN is_sealed THEN 'sealed' ELSE 'open' END;
+        RETURN;
+    END IF;
+    IF fence IS NOT NULL THEN
+        -- In the order of those who take leases, so that neither waits for the other.
+        PERFORM FROM positions p WHERE p.run = number FOR UPDATE;
+        is_held := EXISTS (SELECT FROM leases l WHERE l.run = number AND l.fence = fence FOR SHARE);
+    END IF;
+    UPDATE positions p SET seq = seq, updated_at = at, status = status, result = result, step = step, due = due
+        WHERE p.run = number AND p.seq = seq - 1 AND is_held;
+    IF FOUND THEN
+        outcome := 'done';
+        INSERT INTO records VALUES (number, seq, stamp, event, changes);
+        IF snapshot IS NOT NULL THEN
+            INSERT INTO snapshots AS s VALUES (number, seq, snapshot)
+                ON CONFLICT (run) DO UPDATE SET seq = excluded.seq, text = excluded.text;
         END IF;
-        is_held := TRUE;
-        IF fences[i] IS NOT NULL THEN
-            -- In the order of those who take leases, so that neither waits for the other.
-            PERFORM FROM positions p WHERE p.run = number FOR UPDATE;
-            is_held := EXISTS (SELECT FROM leases l WHERE l.run = number AND l.fence = fences[i] FOR SHARE);
-        END IF;
-        UPDATE positions p SET seq = seqs[i], updated_at = ats[i], status = statuses[i], result = results[i],
-            step = steps[i], due = dues[i] WHERE p.run = number AND p.seq = seqs[i] - 1 AND is_held;
-        IF FOUND THEN
-            outcomes[i] := 'done';
-            INSERT INTO records VALUES (number, seqs[i], stamps[i], events[i], changes[i]);
-            IF snapshots[i] IS NOT NULL THEN
-                INSERT INTO snapshots AS s VALUES (number, seqs[i], snapshots[i])
-                    ON CONFLICT (run) DO UPDATE SET seq = excluded.seq, text = excluded.text;
-            END IF;
-            CONTINUE;
-        END IF;
-        SELECT p.seq INTO last FROM positions p WHERE p.run = number;
-        IF EXISTS (SELECT FROM records c WHERE c.run = number AND c.seq = seqs[i] AND c.stamp = stamps[i]) THEN
-            outcomes[i] := 'done';
-        ELSIF last = seqs[i] - 1 THEN
-            outcomes[i] := 'fenced';
-        ELSE
-            outcomes[i] := 'conflict';
-            actuals[i] := last;
-        END IF;
-    END LOOP;
+        RETURN;
+    END IF;
+    SELECT p.seq INTO last FROM positions p WHERE p.run = number;
+    IF EXISTS (SELECT FROM records c WHERE c.run = number AND c.seq = seq AND c.stamp = stamp) THEN
+        outcome := 'done';
+    ELSIF last = seq - 1 THEN
+        outcome := 'fenced';
+    ELSE
+        outcome := 'conflict';
+        actual := last;
+    END IF;
 END $$;
 
 -- Appends entries to a shared list, but those whose identity it has. Writers wait for one another until the commit, so that

@@ -16,6 +16,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::SharedState;
 use super::address::PostgresAddress;
 use super::connect::tls;
+use crate::store::jobs::Jobs;
 
 /// The time after which readers look without a notification: a connection may break without a word.
 #[cfg(not(test))]
@@ -27,7 +28,8 @@ const LOOK: Duration = Duration::from_secs(3_600);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The time in which a store sends one notification, whatever it stores: each takes the server as long as a small write.
-const LEAST: Duration = Duration::from_millis(5);
+/// Those who wait for a person's answer do not notice it.
+const LEAST: Duration = Duration::from_millis(20);
 
 /// What a store knows of the notifications that it sends.
 #[derive(Default)]
@@ -38,14 +40,19 @@ pub(super) struct Announcements {
     last: Mutex<Option<Instant>>,
 }
 
-/// Notifies the processes that wait for changes, of all that was stored before.
+/// Notifies the processes that wait for changes, of all that was stored before. The caller does not wait for it, but the
+/// drop of the store does.
 ///
 /// This is not part of the transaction that stores: the server commits those with a notification one after another.
-pub(super) async fn announce(shared: &SharedState) {
-    let announcements = &shared.announcements;
-    if announcements.is_pending.swap(true, Ordering::SeqCst) {
-        return;
+pub(super) fn announce(shared: &Arc<SharedState>, jobs: &Jobs) {
+    if !shared.announcements.is_pending.swap(true, Ordering::SeqCst) {
+        let shared = Arc::clone(shared);
+        jobs.run(async move || notify(&shared).await);
     }
+}
+
+async fn notify(shared: &SharedState) {
+    let announcements = &shared.announcements;
     let last = *announcements.last.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(last) = last {
         sleep_until(last + LEAST).await;

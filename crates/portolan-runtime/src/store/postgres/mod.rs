@@ -166,8 +166,7 @@ impl Store for PostgresStore {
                 self.shared.sizes.forget(&id);
             }
             if answer.is_ok() {
-                let shared = Arc::clone(&self.shared);
-                self.work()?.jobs().run(async move || listen::announce(&shared).await);
+                listen::announce(&self.shared, self.work()?.jobs());
             }
             answer
         })

@@ -146,7 +146,7 @@ async fn tables_of_the_first_version_are_taken_over() {
     let sample = Sample::opened("mend the door");
     let id = create(&*store(&server, "postgres"), &sample).await;
     server.sql(
-        "SET search_path = portolan; DROP FUNCTION create_run; DROP FUNCTION append_records; DROP FUNCTION append_shared;
+        "SET search_path = portolan; DROP FUNCTION create_run; DROP FUNCTION append_record; DROP FUNCTION append_shared;
          DROP TABLE shared_entries; DROP INDEX due_positions;
          ALTER TABLE positions DROP COLUMN due; UPDATE portolan_store SET version = 1;
          CREATE FUNCTION append_records(ids TEXT[]) RETURNS TABLE (place BIGINT) LANGUAGE sql AS 'SELECT 1'",
@@ -250,7 +250,7 @@ async fn what_is_wrong_with_a_server_is_said() {
     server.sql("UPDATE portolan.portolan_store SET version = 99");
     assert_eq!(
         said(&server, "postgres").await,
-        "store_unavailable: `SERVER/postgres` has a run store of version 99, and this release knows versions up to 4; \
+        "store_unavailable: `SERVER/postgres` has a run store of version 99, and this release knows versions up to 5; \
          use a newer release of portolan, or name another schema"
     );
     server.sql("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0");
@@ -281,7 +281,7 @@ async fn tables_that_are_emptied_or_replaced_meanwhile_are_noticed() {
     assert_eq!(append(&*store, &id, 1, &sample.clone().moved("agent", "a")).await, Err(StoreError::no_run(&id)));
     lease.lost().await;
     let id = create(&*store, &sample).await;
-    server.sql("UPDATE portolan.portolan_store SET version = 99; DROP FUNCTION portolan.append_records");
+    server.sql("UPDATE portolan.portolan_store SET version = 99; DROP FUNCTION portolan.append_record");
     let newer =
         append(&*store, &id, 1, &sample.clone().moved("agent", "a")).await.expect_err("it is not this release's");
     assert!(newer.to_string().contains("run store of version 99"), "{newer}");

@@ -18,16 +18,17 @@ pub(super) struct Work {
     thread: Thread,
 }
 
-/// The number of connections that append. One that waits for its disk leaves the next batch to another.
-const WRITERS: usize = 4;
+/// The number of connections that append. While one waits for the server's disk, the other takes the next batch. With more,
+/// the batches are smaller, and the server does more for each record.
+const WRITERS: usize = 2;
 
 impl Work {
     pub(super) fn start(shared: &Arc<SharedState>) -> Result<Work, StoreError> {
         let (appends, rows) = mpsc::unbounded_channel();
         let (rows, thread) = (Arc::new(Mutex::new(rows)), Thread::start("store-postgres")?);
         for _ in 0..WRITERS {
-            let (shared, rows) = (Arc::clone(shared), Arc::clone(&rows));
-            thread.jobs.run(async move || write::serve(shared, rows).await);
+            let (shared, rows, jobs) = (Arc::clone(shared), Arc::clone(&rows), thread.jobs.clone());
+            thread.jobs.run(async move || write::serve(shared, rows, jobs).await);
         }
         Ok(Work { news: OnceLock::new(), appends, thread })
     }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use deadpool_postgres::Object;
 use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio_postgres::types::ToSql;
 
 use super::fault::Trouble;
 use super::skew::Skew;
 use super::{SharedState, listen};
+use crate::store::jobs::Jobs;
 use crate::store::rows::{NewRows, Row, Texts, json};
 use crate::store::{Digest, RunId, StoreError};
 
@@ -24,8 +26,12 @@ pub(super) struct Append {
 const MOST_TOGETHER: usize = 256;
 
 const CREATE: &str = "SELECT create_run($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
-const APPEND: &str =
-    "SELECT outcomes, actuals FROM append_records($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+/// The records are appended in their order: all writers lock runs in one, so that none waits for another that waits for it.
+const APPEND: &str = "SELECT new.place, done.outcome, done.actual FROM
+    unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+        $10::text[], $11::boolean[], $12::bigint[], $13::bigint[]) WITH ORDINALITY
+        AS new (id, seq, stamp, at, status, result, step, event, changes, snapshot, sealed, fence, due, place),
+    append_record(id, seq, stamp, at, status, result, step, event, changes, snapshot, sealed, fence, due) AS done";
 
 pub(super) async fn create(
     shared: Arc<SharedState>,
@@ -47,7 +53,7 @@ pub(super) async fn create(
     let stamp = stamp();
     let is_new = async |client: &mut Object, _| -> Result<bool, Trouble> {
         let statement = client.prepare_cached(CREATE).await?;
-        let given: [&(dyn tokio_postgres::types::ToSql + Sync); 14] = [
+        let given: [&(dyn ToSql + Sync); 14] = [
             &last.id.as_str(),
             &digest.as_str(),
             &definition.as_bytes(),
@@ -99,7 +105,7 @@ pub(super) async fn defer(shared: Arc<SharedState>, id: RunId, until: Option<i64
 }
 
 /// Appends until the queue ends. Each time it takes all that wait.
-pub(super) async fn serve(shared: Arc<SharedState>, queue: Arc<Mutex<mpsc::UnboundedReceiver<Append>>>) {
+pub(super) async fn serve(shared: Arc<SharedState>, queue: Arc<Mutex<mpsc::UnboundedReceiver<Append>>>, jobs: Jobs) {
     loop {
         let mut batch = Vec::new();
         if queue.lock().await.recv_many(&mut batch, MOST_TOGETHER).await == 0 {
@@ -114,7 +120,7 @@ pub(super) async fn serve(shared: Arc<SharedState>, queue: Arc<Mutex<mpsc::Unbou
             let _ = reply.send(answer);
         }
         if is_news {
-            listen::announce(&shared).await;
+            listen::announce(&shared, &jobs);
         }
     }
 }
@@ -155,6 +161,13 @@ impl<'r> Columns<'r> {
         self.sealed.push(is_sealed);
         self.fences.push(fence);
         self.dues.push(row.due);
+    }
+
+    /// Returns the columns, with the times of the server's clock at which runs are due.
+    fn all<'c>(&'c self, dues: &'c Vec<Option<i64>>) -> [&'c (dyn ToSql + Sync); 13] {
+        let Columns { ids, seqs, stamps, ats, statuses, results, .. } = self;
+        let Columns { steps, events, changes, snapshots, sealed, fences, .. } = self;
+        [ids, seqs, stamps, ats, statuses, results, steps, events, changes, snapshots, sealed, fences, dues]
     }
 }
 
@@ -208,27 +221,12 @@ async fn outcomes(
     columns: &Columns<'_>,
     rows: &[Row],
 ) -> Result<Vec<(usize, Result<(), StoreError>)>, Trouble> {
-    let statement = client.prepare_cached(APPEND).await?;
     let dues: Vec<Option<i64>> = columns.dues.iter().map(|due| due.map(|due| skew.there(due))).collect();
-    let given: [&(dyn tokio_postgres::types::ToSql + Sync); 13] = [
-        &columns.ids,
-        &columns.seqs,
-        &columns.stamps,
-        &columns.ats,
-        &columns.statuses,
-        &columns.results,
-        &columns.steps,
-        &columns.events,
-        &columns.changes,
-        &columns.snapshots,
-        &columns.sealed,
-        &columns.fences,
-        &dues,
-    ];
-    let found = client.query_one(&statement, &given).await?;
-    let (outcomes, actuals): (Vec<&str>, Vec<Option<i64>>) = (found.get(0), found.get(1));
-    let answer = |(place, (outcome, actual)): (&usize, (&str, Option<i64>))| {
-        let id = &rows[*place].id;
+    let statement = client.prepare_cached(APPEND).await?;
+    let answers = client.query(&statement, &columns.all(&dues)).await?.into_iter().map(|found| {
+        let (number, outcome, actual): (i64, &str, Option<i64>) = (found.get(0), found.get(1), found.get(2));
+        let place = columns.places[usize::try_from(number - 1).expect("places are counted from 1")];
+        let id = &rows[place].id;
         let answer = match outcome {
             "done" => Ok(()),
             "unknown" => Err(StoreError::no_run(id)),
@@ -236,9 +234,9 @@ async fn outcomes(
             "fenced" => Err(StoreError::lease_lost(id)),
             _ => Err(StoreError::other_seal(id)),
         };
-        (*place, answer)
-    };
-    Ok(columns.places.iter().zip(outcomes.into_iter().zip(actuals)).map(answer).collect())
+        (place, answer)
+    });
+    Ok(answers.collect())
 }
 
 async fn is_sealed(shared: &SharedState, id: &RunId) -> Result<bool, StoreError> {

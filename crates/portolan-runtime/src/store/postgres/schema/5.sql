@@ -1,0 +1,1 @@
+-- The tables are those of the fourth version. Only the functions changed.
