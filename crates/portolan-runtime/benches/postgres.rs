@@ -17,9 +17,8 @@ mod server;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use moves::{call, median, open, rate};
+use moves::{call, median, open, rate, texts};
 use portolan_runtime::store::{Keyring, ListFilter, PostgresStore, RunId, Store};
-use sample::Sample;
 use server::Server;
 use tokio_postgres::NoTls;
 
@@ -65,28 +64,27 @@ fn main() {
     println!("medians of {rounds} rounds of {time:?} each");
 }
 
-/// Texts of the sizes that a move of the store has.
+/// Texts of the sizes that a move of the store has. The connections are made before.
 async fn raw(server: &Server, callers: usize, time: Duration) -> (f64, f64) {
-    let sample = Sample::opened("mend the door").moved("agent", "implement");
-    let record = serde_json::to_string(&(&sample.event, &sample.changes)).expect("JSON");
-    let whole = serde_json::to_string(&sample.run).expect("JSON");
+    let (record, whole) = texts();
     let mut clients = Vec::new();
     for _ in 0..callers {
         let (client, connection) = tokio_postgres::connect(&server.address("postgres"), NoTls).await.expect("it runs");
         tokio::spawn(connection);
         let id = RunId::random().to_string();
         client.execute("INSERT INTO raw_runs VALUES ($1, 0, $2)", &[&id, &whole]).await.expect("there is room");
-        clients.push((client, id));
+        let call = client.prepare("SELECT raw_append($1, $2, $3, $4)").await.expect("it is there");
+        client.query_one(&call, &[&id, &0_i64, &record, &whole]).await.expect("nobody else writes it");
+        clients.push((client, call, id));
     }
     let begin = Instant::now();
     let tasks: Vec<_> = clients
         .into_iter()
-        .map(|(client, id)| {
+        .map(|(client, call, id)| {
             let (record, whole) = (record.clone(), whole.clone());
             tokio::spawn(async move {
-                let call = client.prepare("SELECT raw_append($1, $2, $3, $4)").await.expect("it is there");
                 let mut latencies = Vec::new();
-                for seq in 0_i64.. {
+                for seq in 1_i64.. {
                     if begin.elapsed() >= time {
                         break;
                     }
@@ -110,9 +108,14 @@ fn store(server: &Server) -> Arc<dyn Store> {
     Arc::new(PostgresStore::at(address, Keyring::in_folder(&std::env::temp_dir())))
 }
 
-/// Moves of as many runs as there are callers, each caller waiting for each of its moves.
+/// Moves of as many runs as there are callers, each caller waiting for each of its moves. The connections are made before.
 async fn appends(server: &Server, callers: usize, machines: usize, time: Duration) -> (f64, f64) {
     let stores: Vec<_> = (0..machines).map(|_| store(server)).collect();
+    moves_of(&stores, callers, time / 10).await;
+    moves_of(&stores, callers, time).await
+}
+
+async fn moves_of(stores: &[Arc<dyn Store>], callers: usize, time: Duration) -> (f64, f64) {
     let mut runs = Vec::new();
     for store in stores.iter().cycle().take(callers) {
         runs.push((Arc::clone(store), open(&**store).await));

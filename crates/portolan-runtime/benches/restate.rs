@@ -19,9 +19,8 @@ mod server;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use moves::{call, median, open, rate};
+use moves::{call, median, open, rate, texts};
 use portolan_runtime::store::{Keyring, ListFilter, RestateStore, RunId, Store};
-use sample::Sample;
 use server::Restate;
 
 const CALLERS: [usize; 3] = [1, 16, 64];
@@ -67,9 +66,7 @@ async fn all(tasks: Vec<tokio::task::JoinHandle<Vec<Duration>>>, begin: Instant)
 
 /// Texts of the sizes that a move of the store has.
 async fn peer(server: &Restate, callers: usize, time: Duration) -> (f64, f64) {
-    let sample = Sample::opened("mend the door").moved("agent", "implement");
-    let record = serde_json::to_string(&(&sample.event, &sample.changes)).expect("JSON");
-    let whole = serde_json::to_string(&sample.run).expect("JSON");
+    let (record, whole) = texts();
     let client = portolan_runtime::http::client().build().expect("a client");
     let begin = Instant::now();
     let tasks = (0..callers).map(|_| {

@@ -1,14 +1,70 @@
 //! Moves of runs of a store, each caller waiting for each of its moves.
+//!
+//! A record has some 600 bytes and the run after it some 2 KiB, as in a workflow with a dozen steps and variables.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
+use portolan_core::run::{Data, EventKind};
 use portolan_runtime::store::{Digest, NewRun, Record, RunId, Store};
+use serde_json::Value;
 
 use crate::sample::Sample;
 
+/// Returns a run with variables of 1,700 characters.
+pub(crate) fn opened() -> Sample {
+    let mut opened = Sample::opened("mend the door");
+    let variables = [("notes".to_owned(), Value::from(text(1700)))].into_iter().collect();
+    opened.run.root.data = Some(Arc::new(Data { variables, ..Data::default() }));
+    opened
+}
+
+/// Returns the run one move further, with a note of 290 characters.
+pub(crate) fn moved(sample: Sample) -> Sample {
+    static NOTE: LazyLock<String> = LazyLock::new(|| text(290));
+    let mut moved = sample.moved("agent", "implement");
+    if let EventKind::Reported { note, .. } = &mut moved.event.what {
+        *note = Some(NOTE.clone());
+    }
+    moved
+}
+
+/// Returns the texts of a move, as a store writes them: the record, and the run after it.
+pub(crate) fn texts() -> (String, String) {
+    let sample = moved(opened());
+    let record = serde_json::to_string(&(&sample.event, &sample.changes)).expect("JSON");
+    (record, serde_json::to_string(&sample.run).expect("JSON"))
+}
+
+/// Returns words in no order, which compress about as well as a description.
+fn text(length: usize) -> String {
+    const WORDS: [&str; 16] = [
+        "the",
+        "requirement",
+        "of",
+        "a",
+        "design",
+        "is",
+        "reviewed",
+        "before",
+        "its",
+        "tests",
+        "and",
+        "every",
+        "question",
+        "with",
+        "an",
+        "answer",
+    ];
+    let draws = std::iter::successors(Some(1_u64), |n| Some(n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1)));
+    let places = draws.map(|n| (n >> 60) as usize);
+    let mut text: String = places.take(length).flat_map(|place| [WORDS[place], " "]).collect();
+    text.truncate(length);
+    text
+}
+
 pub(crate) async fn open(store: &dyn Store) -> RunId {
-    let Sample { run, event, changes } = Sample::opened("mend the door");
+    let Sample { run, event, changes } = opened();
     let (id, records) = (RunId::random(), vec![Record { seq: 1, event, changes }]);
     let new = NewRun {
         id: id.clone(),
@@ -24,14 +80,14 @@ pub(crate) async fn open(store: &dyn Store) -> RunId {
 
 pub(crate) async fn call(store: Arc<dyn Store>, id: RunId, time: Duration) -> Vec<Duration> {
     let (begin, mut latencies) = (Instant::now(), Vec::new());
-    let mut sample = Sample::opened("mend the door");
+    let mut sample = opened();
     for seq in 1.. {
         if begin.elapsed() >= time {
             break;
         }
-        let each = Instant::now();
-        sample = sample.moved("agent", "implement");
+        sample = moved(sample);
         let record = Record { seq: seq + 1, event: sample.event.clone(), changes: sample.changes.clone() };
+        let each = Instant::now();
         store.append(&id, seq, &record, &sample.run).await.expect("nobody else writes this run");
         latencies.push(each.elapsed());
     }
