@@ -19,9 +19,9 @@ pub(crate) fn opened() -> Sample {
     opened
 }
 
-/// Returns the run one move further, with a note of 290 characters.
+/// Returns the run one move further, with a note of 420 characters.
 pub(crate) fn moved(sample: Sample) -> Sample {
-    static NOTE: LazyLock<String> = LazyLock::new(|| text(290));
+    static NOTE: LazyLock<String> = LazyLock::new(|| text(420));
     let mut moved = sample.moved("agent", "implement");
     if let EventKind::Reported { note, .. } = &mut moved.event.what {
         *note = Some(NOTE.clone());

@@ -154,19 +154,22 @@ impl Verifier<'_> {
         if let Err(error) = &entry.summary {
             faults.push(("list_unreadable", error.to_string()));
         }
-        let stored = match self.store.load(id).await {
-            Ok(stored) => Some(stored),
+        let (stored, unreadable) = match self.store.load(id).await {
+            Ok(stored) => (Some(stored), None),
             // Of a sealed run, this is a missing key. If it is the connection, the next request reports it.
             Err(StoreError::Unavailable(_)) if entry.is_sealed => return Ok(ReadResult::Sealed),
             Err(StoreError::NotFound { .. }) if self.entry(id).await?.is_none() => return Ok(ReadResult::Gone),
-            Err(error @ (StoreError::Corrupt(_) | StoreError::NotFound { .. })) => {
-                faults.push(("snapshot_unreadable", error.to_string()));
-                None
-            }
+            Err(error @ (StoreError::Corrupt(_) | StoreError::NotFound { .. })) => (None, Some(error.to_string())),
             Err(error) => return Err(error),
         };
         let seq = stored.as_ref().map_or(u64::MAX, |stored| stored.seq);
         let (folded, is_whole) = self.fold(id, seq, &mut faults).await?;
+        // Without a record that its snapshot lacks, a run cannot be loaded. That is one fault.
+        if let Some(why) = unreadable
+            && faults.iter().all(|(_, told)| *told != why)
+        {
+            faults.push(("snapshot_unreadable", why));
+        }
         let records = folded.as_ref().map_or(0, |folded| folded.seq);
         if let (Some(stored), Some(folded), true) = (&stored, &folded, is_whole) {
             compare(stored, folded, &mut faults);

@@ -53,3 +53,20 @@ impl Sizes {
 const MOST: usize = 4096;
 /// The size of records, in bytes, that are read faster than a run is written.
 const SMALL: usize = 2048;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_written_whole_when_its_records_outweigh_it_and_two_kibibytes() {
+        for (whole, expected) in [(100, 3), (2048, 3), (5000, 8)] {
+            let (sizes, id) = (Sizes::default(), RunId::random());
+            assert!(!sizes.suffices(&id, 600), "nothing is known of the run");
+            sizes.written(&id, whole);
+            assert_eq!((1..).take_while(|_| sizes.suffices(&id, 600)).count(), expected, "{whole}");
+            sizes.forget(&id);
+            assert!(!sizes.suffices(&id, 1), "another may write it meanwhile");
+        }
+    }
+}
