@@ -190,6 +190,8 @@ impl Store for Remote {
             for (_, id) in ids {
                 if claimed.len() < limit
                     && let Ok(lease) = self.lease(&id).await
+                    // Whoever had the lease until now may have put the run off.
+                    && self.tables().runs.get(&id).is_some_and(due)
                 {
                     claimed.push((id, lease));
                 }
