@@ -1,11 +1,12 @@
 //! What `portolan gate` costs between a client and a server: each call directly and through the gate, in turn.
 //!
-//! The server is the same program on both ways, the built-in `echo`. The gate judges every call and writes two lines of its log
-//! for it.
+//! The server is the same program on both ways: the built-in `echo`, or another one whose tool `echo` takes a `message`. The
+//! gate judges every call and writes two lines of its log for it.
 //!
 //! ```sh
 //! cargo bench -p portolan --bench gate
 //! PORTOLAN_BENCH_CALLS=5000 cargo bench -p portolan --bench gate
+//! PORTOLAN_BENCH_SERVER="node dist/index.js stdio" cargo bench -p portolan --bench gate
 //! ```
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
@@ -37,11 +38,15 @@ fn main() {
     let calls = if testing { 2 } else { given.unwrap_or(2_000) };
     let project = tempfile::tempdir().expect("a scratch folder");
     let portolan = env!("CARGO_BIN_EXE_portolan");
-    let echo = [portolan, "builtin", "echo"].map(str::to_owned);
+    let other = std::env::var("PORTOLAN_BENCH_SERVER").ok();
+    let echo: Vec<String> = match &other {
+        Some(command) => command.split_whitespace().map(str::to_owned).collect(),
+        None => [portolan, "builtin", "echo"].map(str::to_owned).into(),
+    };
     // Outside of the project, so that nobody has to trust it.
     let own = tempfile::tempdir().expect("a folder");
     let file = own.path().join("servers.json");
-    let servers = json!({ "mcpServers": { "echo": { "command": portolan, "args": ["builtin", "echo"] } } });
+    let servers = json!({ "mcpServers": { "echo": { "command": echo[0], "args": echo[1..] } } });
     fs::write(&file, servers.to_string()).expect("a file of servers");
     fs::create_dir_all(project.path().join(".flow/workflows")).expect("a folder");
     fs::write(project.path().join(".flow/workflows/steps.json"), WORKFLOW).expect("a workflow");
@@ -100,6 +105,10 @@ fn throughput(server: &mut Server, calls: usize) -> f64 {
             sent += 1;
         }
         let answer = server.pipe.receive();
+        // Notifications that nobody waits for come in between.
+        if answer.contains(r#""method":"#) {
+            continue;
+        }
         assert!(answer.contains("mend the door"), "{answer}");
         answered += 1;
     }
