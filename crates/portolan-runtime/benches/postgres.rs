@@ -8,6 +8,8 @@
 
 #[path = "support/moves.rs"]
 mod moves;
+#[path = "support/reports.rs"]
+mod reports;
 #[path = "../src/store/contract/sample.rs"]
 mod sample;
 #[path = "../tests/common/postgres.rs"]
@@ -19,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use moves::{call, median, open, rate, texts};
 use portolan_runtime::store::{Keyring, ListFilter, PostgresStore, RunId, Store};
+use reports::{report, service};
 use server::Server;
 use tokio_postgres::NoTls;
 
@@ -45,19 +48,21 @@ fn main() {
     server.sql(RAW);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime needs nothing");
     println!(
-        "{:<10}{:<14}{:>12}{:>12}{:>10}{:>12}{:>12}",
-        "callers", "machines", "raw /s", "store /s", "ratio", "raw p50 ms", "store p50 ms"
+        "{:<10}{:<14}{:>12}{:>12}{:>10}{:>12}{:>12}{:>12}{:>10}",
+        "callers", "machines", "raw /s", "store /s", "ratio", "raw p50 ms", "store p50 ms", "service /s", "ratio"
     );
     for (callers, machines) in CALLERS {
-        let (mut raws, mut stores) = (Vec::new(), Vec::new());
+        let (mut raws, mut stores, mut services) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..rounds {
             raws.push(runtime.block_on(raw(&server, callers, time)));
             stores.push(runtime.block_on(appends(&server, callers, machines, time)));
+            services.push(runtime.block_on(reports(&server, callers, machines, time)));
         }
-        let ((raw, raw_p50), (store, store_p50)) = (median(raws), median(stores));
+        let ((raw, raw_p50), (store, store_p50), (service, _)) = (median(raws), median(stores), median(services));
         println!(
-            "{callers:<10}{machines:<14}{raw:>12.0}{store:>12.0}{:>10.2}{raw_p50:>12.3}{store_p50:>12.3}",
-            store / raw
+            "{callers:<10}{machines:<14}{raw:>12.0}{store:>12.0}{:>10.2}{raw_p50:>12.3}{store_p50:>12.3}{service:>12.0}{:>10.2}",
+            store / raw,
+            service / raw
         );
     }
     runtime.block_on(first_page(&server, if is_bench { 1_000_000 } else { 1_000 }));
@@ -113,6 +118,26 @@ async fn appends(server: &Server, callers: usize, machines: usize, time: Duratio
     let stores: Vec<_> = (0..machines).map(|_| store(server)).collect();
     moves_of(&stores, callers, time / 10).await;
     moves_of(&stores, callers, time).await
+}
+
+/// Reports about as many runs as there are callers, each through the service of its machine, which reads the run before.
+async fn reports(server: &Server, callers: usize, machines: usize, time: Duration) -> (f64, f64) {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let services: Vec<_> =
+        (0..machines).map(|machine| service(&folder.path().join(machine.to_string()), store(server))).collect();
+    let mut measured = (0.0, 0.0);
+    // The connections are made in the first round.
+    for time in [time / 10, time] {
+        let begin = Instant::now();
+        let of_callers = services.iter().cycle().take(callers);
+        let tasks: Vec<_> = of_callers.map(|service| tokio::spawn(report(Arc::clone(service), time))).collect();
+        let mut latencies = Vec::new();
+        for task in tasks {
+            latencies.extend(task.await.expect("nobody panics"));
+        }
+        measured = rate(latencies, begin.elapsed());
+    }
+    measured
 }
 
 async fn moves_of(stores: &[Arc<dyn Store>], callers: usize, time: Duration) -> (f64, f64) {

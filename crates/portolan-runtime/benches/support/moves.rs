@@ -37,7 +37,7 @@ pub(crate) fn texts() -> (String, String) {
 }
 
 /// Returns words in no order, which compress about as well as a description.
-fn text(length: usize) -> String {
+pub(crate) fn text(length: usize) -> String {
     const WORDS: [&str; 16] = [
         "the",
         "requirement",
