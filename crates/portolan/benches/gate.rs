@@ -19,7 +19,7 @@ use std::fs;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use support::{Server, row, timed};
+use support::{Processor, Server, row, timed};
 
 /// Calls that are in flight at once.
 const IN_FLIGHT: usize = 64;
@@ -58,7 +58,10 @@ fn main() {
     begin(&mut gated);
     pairs("a run that allows it", calls, &mut direct, &mut gated);
     for (name, server) in [("direct", &mut direct), ("gate", &mut gated)] {
-        println!("{name:<8} {IN_FLIGHT} in flight: {:>9.0} calls a second", throughput(server, calls));
+        let mut processor = Processor::default();
+        let rate = processor.count(server, |server| (calls, throughput(server, calls)));
+        println!("{name:<8} {IN_FLIGHT} in flight: {rate:>9.0} calls a second");
+        processor.row(&format!("{name}: {IN_FLIGHT} in flight"));
     }
     let before = gated.resident();
     throughput(&mut gated, calls * 5);

@@ -45,6 +45,19 @@ const SHAPES: &[(&str, usize)] = &[
     ("eyJ", 30),
 ];
 
+/// The length of the shortest token, in bytes.
+const SHORTEST: usize = {
+    let (mut shortest, mut at) = (usize::MAX, 0);
+    while at < SHAPES.len() {
+        let length = SHAPES[at].0.len() + SHAPES[at].1;
+        if length < shortest {
+            shortest = length;
+        }
+        at += 1;
+    }
+    shortest
+};
+
 /// Names of secrets, before `=` and `:` or as keys. They are compared without `_` and `-`.
 const NAMES: &[&str] = &[
     "password",
@@ -143,7 +156,7 @@ fn mask(text: &str) -> String {
 
 /// Checks for letters, digits, and the separators that occur in tokens.
 fn is_of_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "_-.+/~%".contains(c) || c.is_alphanumeric()
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '/' | '~' | '%') || c.is_alphanumeric()
 }
 
 /// Checks whether the text after a word is its value, and secret.
@@ -170,11 +183,17 @@ fn is_token(word: &str) -> bool {
             })
         })
     };
-    // `https://host/ghp_…` and `x=ghp_…` contain one too, so a shape counts unless a letter or digit precedes it.
-    word.char_indices().any(|(at, _)| {
-        let joined = word[..at].ends_with(|c: char| c.is_alphanumeric());
-        !joined && begins(&word[at..])
-    })
+    // `https://host/ghp_…` and `x=ghp_…` contain one too, so a shape counts unless a letter or digit precedes it. Almost
+    // every word of a log is shorter than any token.
+    let long_enough = word.char_indices().take_while(|(at, _)| word.len() - at >= SHORTEST);
+    let mut follows_letter = false;
+    for (at, c) in long_enough {
+        if !follows_letter && begins(&word[at..]) {
+            return true;
+        }
+        follows_letter = c.is_alphanumeric();
+    }
+    false
 }
 
 /// Checks whether the last word of the text begins like a URL that may contain a login: `scheme://user:`.
@@ -212,6 +231,19 @@ mod tests {
         ];
         for (text, shown) in cases {
             assert_eq!(super::text(&text), shown);
+        }
+    }
+
+    #[test]
+    fn the_shortest_token_of_each_shape_is_masked_after_any_separator() {
+        for (begin, least) in SHAPES {
+            let token = format!("{begin}{}7", "a".repeat(least - 1));
+            for (before, after) in [("", ""), ("https://host/", ""), ("é.", "é"), ("a-", " b")] {
+                assert!(is_token(&format!("{before}{token}")), "{before}{token}");
+                assert!(mask(&format!("{before}{token}{after}")).contains(MASK), "{before}{token}{after}");
+            }
+            assert!(!is_token(&token[..token.len() - 1]), "{token} without its end");
+            assert!(!is_token(&format!("x{token}")), "x{token}");
         }
     }
 
