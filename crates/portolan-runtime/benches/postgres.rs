@@ -19,9 +19,10 @@ mod server;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use moves::{call, median, open, rate, texts};
+use moves::{all, call, median, open, texts};
+use portolan_runtime::service::Service;
 use portolan_runtime::store::{Keyring, ListFilter, PostgresStore, RunId, Store};
-use reports::{report, service};
+use reports::{begun, report, service};
 use server::Server;
 use tokio_postgres::NoTls;
 
@@ -101,11 +102,7 @@ async fn raw(server: &Server, callers: usize, time: Duration) -> (f64, f64) {
             })
         })
         .collect();
-    let mut latencies = Vec::new();
-    for task in tasks {
-        latencies.extend(task.await.expect("nobody panics"));
-    }
-    rate(latencies, begin.elapsed())
+    all(tasks, begin).await
 }
 
 fn store(server: &Server) -> Arc<dyn Store> {
@@ -120,38 +117,31 @@ async fn appends(server: &Server, callers: usize, machines: usize, time: Duratio
     moves_of(&stores, callers, time).await
 }
 
-/// Reports about as many runs as there are callers, each through the service of its machine, which reads the run before.
-async fn reports(server: &Server, callers: usize, machines: usize, time: Duration) -> (f64, f64) {
-    let folder = tempfile::tempdir().expect("there is room for a folder");
-    let services: Vec<_> =
-        (0..machines).map(|machine| service(&folder.path().join(machine.to_string()), store(server))).collect();
-    let mut measured = (0.0, 0.0);
-    // The connections are made in the first round.
-    for time in [time / 10, time] {
-        let begin = Instant::now();
-        let of_callers = services.iter().cycle().take(callers);
-        let tasks: Vec<_> = of_callers.map(|service| tokio::spawn(report(Arc::clone(service), time))).collect();
-        let mut latencies = Vec::new();
-        for task in tasks {
-            latencies.extend(task.await.expect("nobody panics"));
-        }
-        measured = rate(latencies, begin.elapsed());
-    }
-    measured
-}
-
 async fn moves_of(stores: &[Arc<dyn Store>], callers: usize, time: Duration) -> (f64, f64) {
     let mut runs = Vec::new();
     for store in stores.iter().cycle().take(callers) {
         runs.push((Arc::clone(store), open(&**store).await));
     }
     let begin = Instant::now();
-    let tasks: Vec<_> = runs.into_iter().map(|(store, id)| tokio::spawn(call(store, id, time))).collect();
-    let mut latencies = Vec::new();
-    for task in tasks {
-        latencies.extend(task.await.expect("nobody panics"));
+    all(runs.into_iter().map(|(store, id)| tokio::spawn(call(store, id, time))).collect(), begin).await
+}
+
+/// The same through the service of each machine, which reads the run before.
+async fn reports(server: &Server, callers: usize, machines: usize, time: Duration) -> (f64, f64) {
+    let folder = tempfile::tempdir().expect("there is room for a folder");
+    let service = |machine: usize| service(&folder.path().join(machine.to_string()), store(server));
+    let services: Vec<_> = (0..machines).map(service).collect();
+    reports_of(&services, callers, time / 10).await;
+    reports_of(&services, callers, time).await
+}
+
+async fn reports_of(services: &[Arc<Service>], callers: usize, time: Duration) -> (f64, f64) {
+    let mut runs = Vec::new();
+    for service in services.iter().cycle().take(callers) {
+        runs.push((Arc::clone(service), begun(service).await));
     }
-    rate(latencies, begin.elapsed())
+    let begin = Instant::now();
+    all(runs.into_iter().map(|(service, view)| tokio::spawn(report(service, view, time))).collect(), begin).await
 }
 
 /// The first page of a list of many runs, which are copies of one.

@@ -19,7 +19,7 @@ mod server;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use moves::{call, median, open, rate, texts};
+use moves::{all, call, median, open, texts};
 use portolan_runtime::store::{Keyring, ListFilter, RestateStore, RunId, Store};
 use server::Restate;
 
@@ -54,14 +54,6 @@ fn main() {
     drop(server);
     stalls(stall);
     println!("medians of {rounds} rounds of {time:?} each");
-}
-
-async fn all(tasks: Vec<tokio::task::JoinHandle<Vec<Duration>>>, begin: Instant) -> (f64, f64) {
-    let mut latencies = Vec::new();
-    for task in tasks {
-        latencies.extend(task.await.expect("nobody panics"));
-    }
-    rate(latencies, begin.elapsed())
 }
 
 /// Texts of the sizes that a move of the store has.

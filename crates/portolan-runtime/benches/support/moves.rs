@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use portolan_core::run::{Data, EventKind};
 use portolan_runtime::store::{Digest, NewRun, Record, RunId, Store};
 use serde_json::Value;
+use tokio::task::JoinHandle;
 
 use crate::sample::Sample;
 
@@ -38,27 +39,13 @@ pub(crate) fn texts() -> (String, String) {
 
 /// Returns words in no order, which compress about as well as a description.
 pub(crate) fn text(length: usize) -> String {
-    const WORDS: [&str; 16] = [
-        "the",
-        "requirement",
-        "of",
-        "a",
-        "design",
-        "is",
-        "reviewed",
-        "before",
-        "its",
-        "tests",
-        "and",
-        "every",
-        "question",
-        "with",
-        "an",
-        "answer",
-    ];
-    let draws = std::iter::successors(Some(1_u64), |n| Some(n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1)));
-    let places = draws.map(|n| (n >> 60) as usize);
-    let mut text: String = places.take(length).flat_map(|place| [WORDS[place], " "]).collect();
+    const WORDS: &str = "the requirement of a design is reviewed before its tests and every question with an answer";
+    let (words, mut random) = (WORDS.split(' ').collect::<Vec<_>>(), fastrand::Rng::with_seed(1));
+    let mut text = String::new();
+    while text.len() < length {
+        text.push_str(words[random.usize(..words.len())]);
+        text.push(' ');
+    }
     text.truncate(length);
     text
 }
@@ -100,8 +87,14 @@ pub(crate) fn median(mut rounds: Vec<(f64, f64)>) -> (f64, f64) {
     rounds[rounds.len() / 2]
 }
 
-/// Returns the rate of a round, with its median latency in milliseconds.
-pub(crate) fn rate(mut latencies: Vec<Duration>, took: Duration) -> (f64, f64) {
+/// Waits for the callers of a round, which return how long each move took. Returns the rate of the round, with the median
+/// latency in milliseconds.
+pub(crate) async fn all(callers: Vec<JoinHandle<Vec<Duration>>>, begin: Instant) -> (f64, f64) {
+    let mut latencies = Vec::new();
+    for caller in callers {
+        latencies.extend(caller.await.expect("nobody panics"));
+    }
+    let took = begin.elapsed();
     latencies.sort();
     let count = f64::from(u32::try_from(latencies.len()).expect("a round is short"));
     (count / took.as_secs_f64(), latencies[latencies.len() / 2].as_secs_f64() * 1000.0)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portolan_core::value::Outcome;
-use portolan_runtime::service::{Act, Caller, Open, Options, Report, Request, Service};
+use portolan_runtime::service::{Act, Caller, Open, Options, Report, Request, Service, View};
 use portolan_runtime::store::{Store, StoreAt};
 
 use crate::moves::text;
@@ -28,13 +28,17 @@ pub(crate) fn service(folder: &Path, store: Arc<dyn Store>) -> Arc<Service> {
     Arc::new(Service::new(options).expect("the project can be served"))
 }
 
-/// Moves a new run through the service, as an agent does that reports each step. The texts have the sizes of the others.
-pub(crate) async fn report(service: Arc<Service>, time: Duration) -> Vec<Duration> {
-    let me = Caller::agent("bench");
+/// Begins a run, with a description as long as the variables of the other runs.
+pub(crate) async fn begun(service: &Service) -> View {
     let wanted = Open { workflow: Some("again".to_owned()), description: Some(text(1700)), ..Open::default() };
-    let opened = service.open(&wanted, &me).await.expect("it begins");
-    let begun = service.act(&Request::of(opened.address), &Act::Begin, &me).await;
-    let mut view = begun.expect("it starts");
+    let opened = service.open(&wanted, &agent()).await.expect("it begins");
+    let begun = service.act(&Request::of(opened.address), &Act::Begin, &agent()).await;
+    begun.expect("it starts")
+}
+
+/// Moves a run through the service, as an agent does that reports each step.
+pub(crate) async fn report(service: Arc<Service>, mut view: View, time: Duration) -> Vec<Duration> {
+    let me = agent();
     let act = Act::Report(Report { outcome: Outcome::passed(), note: Some(text(420)), outputs: None });
     let (begin, mut latencies) = (Instant::now(), Vec::new());
     while begin.elapsed() < time {
@@ -45,4 +49,8 @@ pub(crate) async fn report(service: Arc<Service>, time: Duration) -> Vec<Duratio
         latencies.push(each.elapsed());
     }
     latencies
+}
+
+fn agent() -> Caller {
+    Caller::agent("bench")
 }
